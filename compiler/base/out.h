@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * base/out.h - text under construction. Every printer and emitter writes into one of these; only the driver
+ * hands the finished text to a file, so that no output file is ever left half-written.
+ */
+#ifndef CHM_BASE_OUT_H
+#define CHM_BASE_OUT_H
+
+#include "base/arena.h"
+
+typedef struct ChmOut {
+    ChmGuard *guard; /* as for arenas: growth never fails visibly */
+    char *text;      /* always NUL-terminated after the first write; malloc'ed */
+    size_t len, cap;
+} ChmOut;
+
+void chm_out_init(ChmOut *o, ChmGuard *guard);
+void chm_out_fini(ChmOut *o);
+void chm_out_puts(ChmOut *o, const char *s);
+void chm_out_write(ChmOut *o, const char *s, size_t n);
+void chm_out_putc(ChmOut *o, char c);
+void chm_out_printf(ChmOut *o, const char *fmt, ...) CHM_PRINTF(2, 3); /* locale-independent: never %f of a locale */
+void chm_out_spaces(ChmOut *o, int n);
+const char *chm_out_text(const ChmOut *o); /* "" when nothing was written */
+
+/* "64 MiB", "1.5 KiB", "17 B": exact when printed as an integer of its unit, else three significant digits. */
+void chm_out_bytes(ChmOut *o, int64_t bytes);
+
+#endif
