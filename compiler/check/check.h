@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check/check.h - trust: translation validation (equiv.c) and execution of a module for all ranks in one process
+ * (exec*.c).
+ */
+#ifndef CHM_CHECK_CHECK_H
+#define CHM_CHECK_CHECK_H
+
+#include "ir/buffers.h"
+#include "ir/expect.h"
+
+/* Translation validation, linear in the ops: with every layout change read as the identity, each output is the tensor
+ * expected, in the type expected, and no output is missing or new. On failure CHM_ERR_INTERNAL, and *why names the
+ * output, the value and both layouts. */
+ChmStatus chm_check_equal(ChmModule *m, const ChmExpects *expected, ChmWhy *why) CHM_MUST_USE;
+
+/* ---- test data: runtime/chrt_driver.h documents the same hash; a test compares the two. */
+typedef struct ChmDataSpec {
+    uint64_t seed;
+    bool random_float; /* uniform in [-1, 1) instead of exact small integers; float dtypes only */
+} ChmDataSpec;
+
+/* ---- execution */
+typedef struct ChmMismatch {
+    const char *output;
+    int32_t rank;
+    int64_t index[CHM_MAX_DIMS];
+    double expected, got;
+} ChmMismatch;
+
+typedef struct ChmRunReport {
+    int64_t outputs_checked; /* outputs x ranks that hold them */
+    int64_t elements_checked;
+    int64_t mismatches;
+    ChmMismatch first;  /* when there are any */
+    int64_t peak_bytes; /* of all ranks' buffers together */
+} ChmRunReport;
+
+/* Runs every op for all ranks through the offsets of chm_buffers_plan, and compares every output of every rank with the
+ * plain meaning on the logical tensor, given by *expected. Bitwise for exact data; within n*eps*sum|v| for random
+ * floats. CHM_ERR_INPUT with a diagnostic when the buffers of all ranks exceed 'memory_limit_bytes' (0: 8 GiB). */
+ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *data, int64_t memory_limit_bytes,
+                  ChmRunReport *report) CHM_MUST_USE;
+
+#endif

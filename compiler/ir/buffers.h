@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ir/buffers.h - where each value of a schedule lives at run time: in a buffer of the caller, or at an offset of one
+ * arena that is planned by liveness. The executor and the emitted C use the same plan, so that a wrong offset shows in
+ * 'chimerac run'.
+ *
+ * Sizes are the largest of any rank, so that one set of offsets serves all ranks and the emitted C does not grow with
+ * them.
+ */
+#ifndef CHM_IR_BUFFERS_H
+#define CHM_IR_BUFFERS_H
+
+#include "ir/module.h"
+
+typedef enum ChmHome { CHM_HOME_ARENA, CHM_HOME_INPUT, CHM_HOME_OUTPUT } ChmHome;
+
+typedef struct ChmPlace {
+    ChmHome home;
+    int32_t index;        /* of the tensor (INPUT) or of the output op, counted from 0 (OUTPUT) */
+    int64_t offset_bytes; /* ARENA: a multiple of CHM_ARENA_ALIGN */
+} ChmPlace;
+
+#define CHM_ARENA_ALIGN 64
+
+typedef struct ChmBuffers {
+    ChmPlace *place; /* by value number (chm_module_number); numbers start at 1, also for named values */
+    int32_t nvalues;
+    int64_t arena_bytes; /* peak, on the worst rank */
+} ChmBuffers;
+
+/* A value whose first output op is in the module lives in that output's buffer; other outputs of it are copies. Two
+ * values share arena bytes only when their live ranges do not meet; an op's result never overlaps its operand. O(ops *
+ * live values). */
+void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ir/module.h - ops, values, modules. SSA; ops stand in one list, in program order. Everything lives in the module's
+ * arena; ops are unlinked, never freed singly.
+ */
+#ifndef CHM_IR_MODULE_H
+#define CHM_IR_MODULE_H
+
+#include "ir/type.h"
+
+typedef enum ChmOpcode {
+#define CHM_OP(CODE, name, class, syntax, what) CHM_OP_##CODE,
+#include "ir/ops.def"
+#undef CHM_OP
+    CHM_NOPS
+} ChmOpcode;
+
+typedef enum ChmOpClass { CHM_CLASS_SOURCE, CHM_CLASS_LAYOUT, CHM_CLASS_SINK } ChmOpClass;
+
+typedef struct ChmOpInfo {
+    const char *name;
+    ChmOpClass class;
+    const char *syntax;
+    const char *what;
+} ChmOpInfo;
+extern const ChmOpInfo chm_ops[CHM_NOPS];
+ChmOpcode chm_op_find(const char *name); /* CHM_NOPS when there is no such op */
+
+/* Attributes of a layout change. Which of them an op has is said by its syntax; the others are 0. */
+typedef struct ChmAttrs {
+    ChmAxisSeq over;     /* A */
+    int32_t dim, to_dim; /* D, E: indices into the shape */
+    int32_t axis;        /* X */
+    int32_t from, to;    /* I, J: coordinates on X */
+} ChmAttrs;
+bool chm_op_has(ChmOpcode code, char attr); /* attr is one of the capital letters of ops.def */
+
+/* One layout change by itself: an op with its attributes and the layout it ends in. Equal iff code and result are,
+ * given the layout it starts from. */
+typedef struct ChmStep {
+    ChmOpcode code;
+    ChmAttrs attrs;
+    const ChmLayout *to;
+} ChmStep;
+
+typedef struct ChmTensor {
+    const char *name;
+    ChmDtype dtype;
+    const ChmShape *shape;
+    int32_t index; /* position in the plan, the 'tensor' of the test data */
+    ChmSpan span;
+} ChmTensor;
+
+typedef struct ChmOp ChmOp;
+
+typedef struct ChmValue {
+    ChmOp *def;
+    const ChmType *type;
+    const char *name; /* the plan's name, or NULL: printed by number */
+    int32_t uses;     /* kept by the functions below */
+    int32_t number;   /* set by chm_module_number */
+} ChmValue;
+
+struct ChmOp {
+    ChmOpcode code;
+    ChmSpan span;            /* the plan text it comes from */
+    ChmValue *operand;       /* NULL for SOURCE */
+    ChmValue *result;        /* NULL for SINK */
+    ChmAttrs attrs;          /* LAYOUT */
+    const ChmTensor *tensor; /* input */
+    const char *name;        /* output: name of the result, the plan's value name */
+    ChmOp *prev, *next;
+};
+
+typedef struct ChmModule {
+    ChmCtx *ctx;
+    ChmArena arena; /* ops and values */
+    const char *name;
+    const ChmMesh *mesh;
+    CHM_VEC(const ChmTensor *) tensors;
+    ChmOp *first, *last;
+} ChmModule;
+
+CHM_GIVE ChmModule *chm_module_new(ChmCtx *ctx, const char *name,
+                                   const ChmMesh *mesh); /* chm_module_free gives it back */
+void chm_module_free(CHM_TAKE ChmModule *m);
+CHM_GIVE ChmModule *chm_module_clone(const ChmModule *m); /* same context, fresh ops and values */
+const ChmTensor *chm_module_add_tensor(ChmModule *m, const char *name, ChmDtype dtype, const ChmShape *shape,
+                                       ChmSpan span);
+
+/* Builders insert before 'at' (NULL: at the end). They do not check; the verifier does. */
+ChmValue *chm_build_input(ChmModule *m, ChmOp *at, ChmSpan span, const ChmTensor *t, const ChmType *type,
+                          const char *name);
+ChmValue *chm_build_step(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand, const ChmStep *step,
+                         const char *name);
+ChmOp *chm_build_output(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand, const char *name);
+
+void chm_op_unlink(ChmModule *m, ChmOp *op); /* its result must have no uses; its operand loses one */
+void chm_op_set_operand(ChmOp *op, ChmValue *v);
+void chm_value_replace(ChmModule *m, ChmValue *old,
+                       ChmValue *by); /* all uses of old; by inherits the plan's name if it has none. O(ops) */
+/* The only op that uses v, or NULL when there are none or several. O(ops). */
+ChmOp *chm_value_single_user(const ChmModule *m, const ChmValue *v);
+
+void chm_module_number(ChmModule *m); /* numbers unnamed values 1, 2, ... in program order, skipping nothing */
+static inline bool chm_is_layout_op(const ChmOp *op)
+{
+    return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
+}
+
+/* ---- typing (infer.c) */
+/* Why a rule does not apply: a phrase such as "axis 'tp' is not partial", in the context's arena. */
+typedef struct ChmWhy {
+    const char *text;
+} ChmWhy;
+/* The layout after a layout change, or NULL with a reason. 'target' is used by the exchanges alone, whose result is
+ * asked for. */
+const ChmLayout *chm_infer_layout(ChmCtx *ctx, ChmOpcode code, const ChmAttrs *attrs, const ChmShape *shape,
+                                  const ChmLayout *from, const ChmLayout *target, ChmWhy *why);
+
+/* ---- text (print.c, parse.c with grammar/ir.y) */
+void chm_module_print(ChmModule *m, ChmOut *out); /* numbers the module first; the text parses back */
+void chm_op_print(const ChmModule *m, const ChmOp *op,
+                  ChmOut *out);                       /* one op, no newline; the module must be numbered */
+void chm_value_print(const ChmValue *v, ChmOut *out); /* "%x0" or "%3" */
+/* The parsed and verified module, or NULL with diagnostics. */
+CHM_GIVE ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source);
+
+/* ---- verifier (verify.c): structure (SSA, order, uses, links), types (every op against its rule), outputs (at least
+ * one, distinct names). Reports into ctx->diags, at the ops' spans; CHM_ERR_INPUT when anything is wrong. O(ops). */
+ChmStatus chm_module_verify(ChmModule *m) CHM_MUST_USE;
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pass/pass.h - the passes and their manager. A pass is one row of pass/passes.def and one function; the manager, not
+ * the pass, checks requirements, verifies and validates after each, times, dumps and counts.
+ */
+#ifndef CHM_PASS_PASS_H
+#define CHM_PASS_PASS_H
+
+#include "cost/cost.h"
+#include "ir/expect.h"
+
+typedef enum ChmProps {                              /* properties of a module, as bits */
+                        CHM_PROP_CANONICAL = 1 << 0, /* no size-1 axis in an op, no op without effect */
+                        CHM_PROP_NO_DEAD = 1 << 1,   /* every value is used */
+} ChmProps;
+
+typedef struct ChmPassEnv {
+    const ChmTopology *topology;
+    ChmRemarks *remarks;
+} ChmPassEnv;
+
+typedef struct ChmPass {
+    const char *name;
+    const char *what; /* one line, for --list-passes */
+    int32_t (*run)(ChmModule *m,
+                   const ChmPassEnv *env);  /* number of changes made; idempotent: a second run returns 0 */
+    uint32_t requires, establishes, breaks; /* ChmProps */
+} ChmPass;
+
+extern const ChmPass chm_passes[]; /* ends with name NULL */
+const ChmPass *chm_pass_find(const char *name);
+
+/* Default pipelines by -O level 0..3: NULL-terminated lists of rows. */
+void chm_pipeline_for_level(int32_t level, const ChmPass **list, int32_t max, int32_t *n);
+
+typedef struct ChmPassStat {
+    const ChmPass *pass;
+    int32_t changes;
+    double seconds;
+} ChmPassStat;
+
+typedef struct ChmPassOptions {
+    const ChmTopology *topology;
+    bool verify_each;
+    /* Called after each pass when not NULL: the driver's --print-after / --print-changed. */
+    void (*after)(void *user, const ChmPass *pass, ChmModule *m, int32_t changes);
+    void *user;
+    /* Translation validation, given by the driver since it stands in 'check' (the pass module knows it only by this
+     * pointer). */
+    ChmStatus (*validate)(ChmModule *m, const ChmExpects *expected, ChmWhy *why);
+    const ChmExpects *expected;
+} ChmPassOptions;
+
+/* Runs the passes in order on m. On a failed check: CHM_ERR_INTERNAL, *culprit is the pass, *why the reason, and
+ * *reproducer (when not NULL) holds the module before that pass as a golden test file ("# RUN: chimerac --emit=ir
+ * --passes=NAME %s" and the IR). */
+ChmStatus chm_passes_run(ChmModule *m, const ChmPass *const *list, int32_t n, const ChmPassOptions *options,
+                         ChmPassStat *stats, const ChmPass **culprit, ChmWhy *why, ChmOut *reproducer) CHM_MUST_USE;
+
+#endif
