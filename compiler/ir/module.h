@@ -58,7 +58,8 @@ typedef struct ChmValue {
     const ChmType *type;
     const char *name; /* the plan's name, or NULL: printed by number */
     int32_t uses;     /* kept by the functions below */
-    int32_t number;   /* set by chm_module_number */
+    int32_t id;       /* dense index of all values, from 0, in program order; set by chm_module_number */
+    int32_t number;   /* of an unnamed value, from 1; likewise */
 } ChmValue;
 
 struct ChmOp {
@@ -102,7 +103,7 @@ void chm_value_replace(ChmModule *m, ChmValue *old,
 /* The only op that uses v, or NULL when there are none or several. O(ops). */
 ChmOp *chm_value_single_user(const ChmModule *m, const ChmValue *v);
 
-void chm_module_number(ChmModule *m); /* numbers unnamed values 1, 2, ... in program order, skipping nothing */
+int32_t chm_module_number(ChmModule *m); /* sets id and number of every value; the count of values. O(ops) */
 static inline bool chm_is_layout_op(const ChmOp *op)
 {
     return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
