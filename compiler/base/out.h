@@ -10,6 +10,7 @@
 
 typedef struct ChmOut {
     ChmGuard *guard; /* as for arenas: growth never fails visibly; the entry calls chm_out_fini */
+    ChmArena *arena; /* NULL: the text is malloc'ed, and chm_out_fini frees it */
     char *text;      /* always NUL-terminated after the first write */
     size_t len, cap;
 } ChmOut;
