@@ -65,6 +65,8 @@ else
     fi
 fi
 
+chmod 755 "$machine" # the root folder of all its users
+
 # Where packages and names come from on this machine.
 for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list.d/*.list; do
     [ ! -f "$file" ] || cp "$file" "$machine$file"
