@@ -14,7 +14,8 @@ typedef struct Label Label;
 /* What is known of a layout: the bound of the way from here, and the labels that led here. */
 typedef struct State {
     const ChmLayout *layout;
-    double rest_s; /* no way from here to the target takes less */
+    double rest_s; /* no way from here to the target takes less (times Search.weight) */
+    ChmBox *boxes; /* by rank, or NULL */
     CHM_VEC(Label *) labels;
 } State;
 
@@ -28,6 +29,8 @@ struct Label {
     int32_t length, ops;      /* steps; steps that communicate */
     int64_t *sent, *received; /* by rank */
     bool dominated;
+    bool expanded; /* by everything but exchanges on the way; those come later, since each costs a look at every layout
+                    */
 };
 
 typedef struct Search {
@@ -41,7 +44,8 @@ typedef struct Search {
     Label *best;
     Label *at; /* being expanded */
     ChmTraffic scratch;
-    int64_t moves;
+    double weight;          /* of the bound: 1 for the exact search */
+    int64_t work, max_work; /* ranks priced */
     bool exact;
 } Search;
 
@@ -74,8 +78,15 @@ static int compare_steps(const Label *a, const Label *b)
         return a->length - b->length;
     if (a == b || !a->parent)
         return 0;
-    int before = compare_steps(a->parent, b->parent);
-    return before ? before : (int)a->step.code - (int)b->step.code;
+    int c = compare_steps(a->parent, b->parent);
+    const ChmStep *x = &a->step, *y = &b->step;
+    if (!c)
+        c = (int)x->code - (int)y->code;
+    if (!c)
+        c = x->attrs.dim - y->attrs.dim;
+    if (!c)
+        c = x->attrs.to_dim - y->attrs.to_dim;
+    return c ? c : memcmp(x->attrs.over.at, y->attrs.over.at, sizeof x->attrs.over.at);
 }
 
 static int compare_labels(const Label *a, const Label *b, int32_t ranks)
@@ -116,11 +127,17 @@ static double promise(const Label *l)
     return l->time_s + l->state->rest_s;
 }
 
+static bool before(const Label *a, const Label *b)
+{
+    double x = promise(a), y = promise(b);
+    return x != y ? x < y : a->expanded < b->expanded;
+}
+
 static void heap_push(Search *s, Label *l)
 {
     CHM_PUSH(s->arena, &s->heap, l);
     int32_t i = s->heap.len - 1;
-    for (; i > 0 && promise(s->heap.at[(i - 1) / 2]) > promise(l); i = (i - 1) / 2)
+    for (; i > 0 && before(l, s->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap.at[i] = s->heap.at[(i - 1) / 2];
     s->heap.at[i] = l;
 }
@@ -131,9 +148,9 @@ static Label *heap_pop(Search *s)
     int32_t i = 0, n = s->heap.len;
     for (;;) {
         int32_t child = 2 * i + 1;
-        if (child + 1 < n && promise(s->heap.at[child + 1]) < promise(s->heap.at[child]))
+        if (child + 1 < n && before(s->heap.at[child + 1], s->heap.at[child]))
             child++;
-        if (child >= n || promise(s->heap.at[child]) >= promise(last))
+        if (child >= n || !before(s->heap.at[child], last))
             break;
         s->heap.at[i] = s->heap.at[child];
         i = child;
@@ -152,7 +169,7 @@ static State *state_of(Search *s, const ChmLayout *layout)
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
         int64_t rest = chm_bound_arrow(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest / s->topology->bandwidth_bytes_per_s;
+        state->rest_s = s->weight * (double)rest / s->topology->bandwidth_bytes_per_s;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
     return state;
@@ -199,7 +216,7 @@ static void consider(void *user, const ChmStep *step)
 {
     Search *s = user;
     const Label *parent = s->at;
-    s->moves++;
+    s->work += s->scratch.ranks;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
     if (hopeless(s, s->scratch.time_s))
@@ -235,60 +252,89 @@ static void consider(void *user, const ChmStep *step)
 
 /* ---- exchanges */
 
-/* No exchange between the two takes less: what the worst rank lacks. Cheap, to spare most of the exact prices. */
-static double least_exchange_s(const Search *s, const ChmLayout *from, const ChmLayout *to)
+/* The boxes of a layout by rank; empty where it is absent. Kept with the state: they are asked for again and again. */
+static const ChmBox *boxes_of(Search *s, State *state)
 {
-    const ChmShape *shape = s->space->shape;
-    int64_t worst = 0;
-    for (int32_t r = 0; r < s->scratch.ranks; r++) {
-        if (!chm_layout_present(to, r))
-            continue;
-        ChmBox need, have, both;
-        chm_layout_box(shape, to, r, &need);
-        int64_t lacks = chm_box_elems(&need);
-        if (from->partial == to->partial && chm_layout_present(from, r)) {
-            chm_layout_box(shape, from, r, &have);
-            chm_box_meet(&need, &have, &both);
-            lacks -= chm_box_elems(&both);
+    if (!state->boxes) {
+        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->scratch.ranks);
+        for (int32_t r = 0; r < s->scratch.ranks; r++) {
+            state->boxes[r].ndims = s->space->shape->ndims;
+            if (chm_layout_present(state->layout, r))
+                chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
         }
-        worst = lacks > worst ? lacks : worst;
     }
+    return state->boxes;
+}
+
+/* No exchange between the two takes less: what the worst rank lacks, and what is lacked in all over the ranks that can
+ * send. Cheap, to spare most of the exact prices. */
+static double least_exchange_s(Search *s, State *from, State *to)
+{
+    const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
+    bool same_sums = from->layout->partial == to->layout->partial;
+    int64_t worst = 0, all = 0, senders = 0;
+    for (int32_t r = 0; r < s->scratch.ranks; r++) {
+        ChmBox both;
+        int64_t lacks = chm_box_elems(&need[r]);
+        senders += chm_box_elems(&have[r]) > 0;
+        if (same_sums && lacks > 0 && chm_box_meet(&need[r], &have[r], &both))
+            lacks -= chm_box_elems(&both);
+        worst = lacks > worst ? lacks : worst;
+        all += lacks;
+    }
+    if (senders > 0 && all / senders > worst)
+        worst = all / senders;
     return (double)(worst * chm_dtypes[s->dtype].bytes) / s->topology->bandwidth_bytes_per_s;
 }
 
 static void consider_exchanges(Search *s)
 {
-    const ChmLayout *from = s->at->state->layout;
-    for (int32_t i = 0; i < s->stops.len && s->moves < CHM_ROUTE_MAX_MOVES; i++) {
+    Label *at = s->at;
+    for (int32_t i = 0; i < s->stops.len && s->work < s->max_work; i++) {
         const ChmLayout *to = s->stops.at[i];
-        if (to == from || to->partial & ~from->partial)
+        if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
             continue;
-        double time_s = s->at->time_s + least_exchange_s(s, from, to);
-        if (hopeless(s, time_s) || hopeless(s, time_s + state_of(s, to)->rest_s))
+        State *state = state_of(s, to);
+        if (hopeless(s, at->time_s + state->rest_s))
             continue;
-        ChmStep step = chm_arrow_exchange(from, to);
+        s->work += s->scratch.ranks / 8;
+        if (hopeless(s, at->time_s + state->rest_s + least_exchange_s(s, at->state, state)))
+            continue;
+        ChmStep step = chm_arrow_exchange(at->state->layout, to);
         consider(s, &step);
     }
 }
 
 /* ---- the search */
 
-/* A first way, so that the search has something to beat. */
-static void consider_baseline(Search *s, Label *start)
+/* A way known beforehand, so that the search has something to beat. */
+static void consider_way(Search *s, Label *start, const ChmSteps *steps)
 {
-    ChmSteps steps = {0};
-    chm_arrow_baseline(s->space->ctx, s->arena, s->space->shape, s->space->from, s->space->to, &steps);
     s->at = start;
-    for (int32_t i = 0; i < steps.len; i++) {
-        consider(s, &steps.at[i]);
-        State *state = state_of(s, steps.at[i].to);
+    for (int32_t i = 0; i < steps->len; i++) {
+        consider(s, &steps->at[i]);
+        State *state = state_of(s, steps->at[i].to);
         if (state->labels.len == 0)
             return; /* hopeless already */
         s->at = state->labels.at[0];
     }
 }
 
-static void search(Search *s)
+static void expand(Search *s)
+{
+    Label *at = s->at;
+    if (at->expanded) {
+        consider_exchanges(s);
+        return;
+    }
+    ChmStep last = chm_arrow_exchange(at->state->layout, s->space->to);
+    consider(s, &last);
+    route_moves(s->space, at->state->layout, consider, s);
+    at->expanded = true;
+    heap_push(s, at);
+}
+
+static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
@@ -298,26 +344,21 @@ static void search(Search *s)
     start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     CHM_PUSH(s->arena, &start->state->labels, start);
-    ChmStep direct = chm_arrow_exchange(space->from, space->to);
-    s->at = start;
-    consider(s, &direct);
-    consider_baseline(s, start);
+    consider_way(s, start, known);
     if (!route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
         s->stops.len = 0; /* exchanges go straight to the target */
-        CHM_PUSH(s->arena, &s->stops, space->to);
         s->exact = false;
     }
     heap_push(s, start);
-    while (s->heap.len > 0 && s->moves < CHM_ROUTE_MAX_MOVES) {
+    while (s->heap.len > 0 && s->work < s->max_work) {
         s->at = heap_pop(s);
         if (s->at->dominated)
             continue;
         if (hopeless(s, promise(s->at)))
             break;
-        route_moves(space, s->at->state->layout, consider, s);
-        consider_exchanges(s);
+        expand(s);
     }
-    s->exact = s->exact && s->moves < CHM_ROUTE_MAX_MOVES;
+    s->exact = s->exact && s->work < s->max_work;
 }
 
 /* The steps of a label, neighbouring slices on one dim joined. */
@@ -355,13 +396,25 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
 
 static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena *scratch, ChmRoute *route)
 {
-    Search s = {.arena = scratch, .topology = r->topology, .space = space, .dtype = dtype, .exact = route->exact};
-    search(&s);
     ChmSteps steps = {0};
-    steps_of(&s, s.best, &steps);
+    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
+    /* First greedily, with the bound made to weigh more than it may: a good way soon makes the exact search short. */
+    const double weights[] = {1.5, 1.0};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        Search s = {.arena = scratch,
+                    .topology = r->topology,
+                    .space = space,
+                    .dtype = dtype,
+                    .weight = weights[i],
+                    .max_work = CHM_ROUTE_MAX_WORK,
+                    .exact = true};
+        search(&s, &steps);
+        steps = (ChmSteps){0};
+        steps_of(&s, s.best, &steps);
+        route->exact = s.exact;
+    }
     for (int32_t i = 0; i < steps.len; i++)
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
-    route->exact = s.exact;
 }
 
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
