@@ -31,7 +31,7 @@ mirror() {
         [ ! -f "$file" ] || sed -n 's/^URIs:[[:space:]]*\([^[:space:]]*\).*/\1/p' "$file"
     done
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ ! -f "$file" ] || sed -n 's/^deb[[:space:]]\{1,\}\(\[[^]]*\][[:space:]]*\)\{0,1\}\([^[:space:]]*\).*/\2/p' "$file"
+        [ ! -f "$file" ] || sed -n -E 's/^deb[[:space:]]+(\[[^]]*\][[:space:]]*)?([^[:space:]]*).*/\2/p' "$file"
     done
 }
 url=$(mirror | grep -v security | grep '/debian/*$' | head -n 1)

@@ -29,13 +29,14 @@ each() {
 
 # tidy FILE: clang-tidy on a file, unless it passed before with all headers and settings as they are.
 tidy() {
-    sum=$( (cat .clang-tidy tests/.clang-tidy; sources '*.h' | each cat; echo "$1"; cat "$1") | sha256sum | cut -d ' ' -f 1)
+    sum=$( (cat .clang-tidy tests/.clang-tidy; sources '*.h' | each cat; echo "$1"; cat "$1") | sha256sum)
+    sum=${sum%% *}
     [ ! -f "$build/lint/$sum" ] || return 0
     if clang-tidy --quiet -p "$build" "$1" >"$build/lint/$sum.log" 2>&1; then
         rm -f "$build/lint/$sum.log"
         : >"$build/lint/$sum"
     else
-        grep -v 'warnings generated\|warnings treated as errors\|^Suppressed\|^Use -header-filter' "$build/lint/$sum.log"
+        grep -Ev 'warnings (generated|treated as errors)|^Suppressed|^Use -header-filter' "$build/lint/$sum.log"
         rm -f "$build/lint/$sum.log"
         return 1
     fi
@@ -74,7 +75,8 @@ clang)
     want clang 14
     cmake -S . -B "$build/lint/clang" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release -DCHIMERA_WERROR=ON \
         >"$build/lint/clang.log" 2>&1 || { cat "$build/lint/clang.log"; exit 1; }
-    cmake --build "$build/lint/clang" -j "$jobs" >"$build/lint/clang.log" 2>&1 || { cat "$build/lint/clang.log"; exit 1; }
+    cmake --build "$build/lint/clang" -j "$jobs" \
+        >"$build/lint/clang.log" 2>&1 || { cat "$build/lint/clang.log"; exit 1; }
     ;;
 shell)
     want shellcheck 0
