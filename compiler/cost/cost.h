@@ -78,6 +78,12 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  * targets' own bounds instead. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
+/* The same figure and, with it, the least that all ranks together send. */
+typedef struct ChmBound {
+    int64_t worst_bytes, total_bytes;
+} ChmBound;
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                        const ChmLayout *to);
 /* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different
  * axes partial are owed different sums: each kind is judged by itself, and each rank's greatest figure counts. */
 int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
