@@ -331,9 +331,9 @@ static void change_nothing(Schedule *s)
 }
 static void change_tensor(Schedule *s)
 {
-    ChmStep step = {CHM_OP_EXCHANGE, {0}, op_at(s, OP_SUM)->result->type->layout};
-    chm_op_set_operand(op_at(s, OP_X),
-                       chm_build_step(s->m, op_at(s, OP_X), (ChmSpan){0}, op_at(s, OP_Q)->result, &step, NULL));
+    ChmOp *x = op_at(s, OP_X);
+    ChmStep step = {CHM_OP_EXCHANGE, {.dim = 0}, op_at(s, OP_SUM)->result->type->layout};
+    chm_op_set_operand(x, chm_build_step(s->m, x, (ChmSpan){0}, op_at(s, OP_Q)->result, &step, NULL));
 }
 static void change_swapped(Schedule *s)
 {
