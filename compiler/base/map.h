@@ -2,7 +2,8 @@
  *
  * base/map.h - open-addressing hash maps in an arena, and the interner built on them.
  *
- * No iteration over a map is offered: hash order may never reach an output.
+ * No iteration over a map is offered: hash order may never reach an output. One map serves one purpose: strings,
+ * records and plain entries are not mixed in it.
  */
 #ifndef CHM_BASE_MAP_H
 #define CHM_BASE_MAP_H

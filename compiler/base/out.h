@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 typedef struct ChmOut {
-    ChmGuard *guard; /* as for arenas: growth never fails visibly */
+    ChmGuard *guard; /* as for arenas: growth never fails visibly; the entry calls chm_out_fini */
     char *text;      /* always NUL-terminated after the first write; malloc'ed */
     size_t len, cap;
 } ChmOut;
@@ -19,11 +19,12 @@ void chm_out_fini(ChmOut *o);
 void chm_out_puts(ChmOut *o, const char *s);
 void chm_out_write(ChmOut *o, const char *s, size_t n);
 void chm_out_putc(ChmOut *o, char c);
-void chm_out_printf(ChmOut *o, const char *fmt, ...) CHM_PRINTF(2, 3); /* locale-independent: never %f of a locale */
+void chm_out_printf(ChmOut *o, const char *fmt, ...) CHM_PRINTF(2, 3); /* locale-independent: nobody calls setlocale */
 void chm_out_spaces(ChmOut *o, int n);
 const char *chm_out_text(const ChmOut *o); /* "" when nothing was written */
 
-/* "64 MiB", "1.5 KiB", "17 B": exact when printed as an integer of its unit, else three significant digits. */
+/* "64 MiB", "1.5 KiB", "17 B", "-2 GiB": exact when printed as an integer of its unit, else rounded to three
+ * significant digits or to tenths, whichever is more exact, and never without a point ("123.4 MiB", "1.0 MiB"). */
 void chm_out_bytes(ChmOut *o, int64_t bytes);
 
 #endif

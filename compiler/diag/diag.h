@@ -16,7 +16,7 @@
 /* One input text. Lives in the arena of the diagnostics that own it. */
 typedef struct ChmSource {
     const char *name; /* as given by the user; "<stdin>" for '-' */
-    const char *text; /* NUL-terminated copy; may contain NULs before len */
+    const char *text; /* copy with two NULs after it (flex scans it in place); may contain NULs before len */
     uint32_t len;     /* inputs over CHM_SOURCE_MAX_BYTES are refused when read */
 } ChmSource;
 
@@ -53,7 +53,7 @@ typedef struct ChmDiags {
     ChmArena *arena;
     CHM_VEC(ChmDiag *) list;
     int32_t errors, warnings;
-    int32_t limit; /* errors after this many are counted, not kept; 20 by default */
+    int32_t limit; /* errors after this many are counted, not kept; 20 by default, 0: no limit */
 } ChmDiags;
 
 void chm_diags_init(ChmDiags *d, ChmArena *arena);
@@ -64,7 +64,8 @@ ChmDiag *chm_warning(ChmDiags *d, ChmSpan at, const char *fmt, ...) CHM_PRINTF(3
 void chm_note(ChmDiags *d, ChmDiag *diag, ChmSpan at, const char *fmt, ...) CHM_PRINTF(4, 5);
 void chm_help(ChmDiags *d, ChmDiag *diag, const char *fmt, ...) CHM_PRINTF(3, 4);
 
-/* The candidate nearest to 'name' by edit distance, or NULL when none is near (distance <= 1 + length/3). */
+/* The candidate nearest to 'name' by edit distance (the first of several), or NULL when none is near: distance <= 1 +
+ * length/3, and less than the longer length. Names of more than 64 bytes are never near. */
 const char *chm_did_you_mean(const char *name, const char *const *candidates, int32_t n);
 
 /* All diagnostics, sorted by place: "file:line:col: error: text", source line, caret and underline, notes, help; at the
@@ -75,6 +76,7 @@ void chm_diags_render(const ChmDiags *d, ChmOut *out, bool color);
 /* Reads a whole file ("-": standard input). On failure reports (no such file, is a directory, too large, ...) and
  * returns CHM_ERR_IO. */
 ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out) CHM_MUST_USE;
+/* len <= CHM_SOURCE_MAX_BYTES */
 const ChmSource *chm_source_from_text(ChmArena *arena, const char *name, const char *text, size_t len);
 
 #endif
