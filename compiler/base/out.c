@@ -16,10 +16,27 @@ void chm_out_init(ChmOut *o, ChmGuard *guard)
     *o = (ChmOut){.guard = guard};
 }
 
+void chm_out_init_arena(ChmOut *o, ChmArena *arena)
+{
+    *o = (ChmOut){.guard = arena->guard, .arena = arena};
+}
+
 void chm_out_fini(ChmOut *o)
 {
-    free(o->text);
-    chm_out_init(o, o->guard);
+    if (!o->arena)
+        free(o->text);
+    *o = (ChmOut){.guard = o->guard, .arena = o->arena};
+}
+
+/* The text in a larger buffer; NULL when there is no memory for it. */
+static char *grown(ChmOut *o, size_t cap)
+{
+    if (!o->arena)
+        return chm_guard_allows(o->guard) ? realloc(o->text, cap) : NULL;
+    char *text = chm_arena_alloc(o->arena, cap);
+    if (o->len)
+        memcpy(text, o->text, o->len);
+    return text;
 }
 
 /* After this, n more bytes and a NUL fit. */
@@ -27,12 +44,12 @@ static void reserve(ChmOut *o, size_t n)
 {
     if (n < o->cap - o->len)
         return;
-    if (n > SIZE_MAX / 4 || o->len > SIZE_MAX / 4 || !chm_guard_allows(o->guard))
+    if (n > SIZE_MAX / 4 || o->len > SIZE_MAX / 4)
         chm_guard_unwind(o->guard);
     size_t cap = o->cap ? 2 * o->cap : MIN_CAP;
     if (cap < o->len + n + 1)
         cap = o->len + n + 1;
-    char *text = realloc(o->text, cap);
+    char *text = grown(o, cap);
     if (!text)
         chm_guard_unwind(o->guard); /* the old text stays for chm_out_fini */
     o->text = text;

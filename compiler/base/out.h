@@ -10,11 +10,14 @@
 
 typedef struct ChmOut {
     ChmGuard *guard; /* as for arenas: growth never fails visibly; the entry calls chm_out_fini */
-    char *text;      /* always NUL-terminated after the first write; malloc'ed */
+    ChmArena *arena; /* NULL: the text is malloc'ed, and chm_out_fini frees it */
+    char *text;      /* always NUL-terminated after the first write */
     size_t len, cap;
 } ChmOut;
 
 void chm_out_init(ChmOut *o, ChmGuard *guard);
+void chm_out_init_arena(ChmOut *o,
+                        ChmArena *arena); /* for short texts: nothing to free, so an unwinding leaks nothing */
 void chm_out_fini(ChmOut *o);
 void chm_out_puts(ChmOut *o, const char *s);
 void chm_out_write(ChmOut *o, const char *s, size_t n);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/ctx.h"
+
+void chm_ctx_init(ChmCtx *ctx)
+{
+    *ctx = (ChmCtx){0};
+    chm_arena_init(&ctx->arena, &ctx->guard);
+    chm_map_init(&ctx->strings, &ctx->arena);
+    chm_map_init(&ctx->records, &ctx->arena);
+    chm_diags_init(&ctx->diags, &ctx->arena);
+    chm_remarks_init(&ctx->remarks, &ctx->arena);
+}
+
+void chm_ctx_fini(ChmCtx *ctx)
+{
+    chm_arena_fini(&ctx->arena);
+}
