@@ -19,20 +19,42 @@ typedef struct ChmTopology {
 } ChmTopology;
 extern const ChmTopology chm_default_topology; /* one switch, 25 GB/s, latency 0 */
 
-/* Bytes of every rank, added up over ops. */
+/* Bytes of every rank, added up over ops. All counters saturate at INT64_MAX; a block by itself cannot overflow, since
+ * chm_shape_make guarantees that elems * 8 fits.
+ *
+ * Messages, over all ranks: each rank of a group of g sends g-1 in reduce_scatter, all_gather (rings) and all_to_all,
+ * 2(g-1) in all_reduce; a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per sender and
+ * receiver with a nonempty part. Groups count whether or not their blocks are empty.
+ *
+ * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce, 1 for shift, 0 for slice and drop; for an exchange
+ * the most partners that one rank sends to or receives from.
+ *
+ * Members of an all_reduce have the balanced blocks of the flattened local buffer, member k block k of g. A chain goes
+ * from the root in cyclic order of coordinates (i, i+1, ..., i-1), a reduce the same way back to the root. */
 typedef struct ChmTraffic {
     int32_t ranks;
     int64_t *sent, *received; /* by rank */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
     double time_s;            /* sum of the ops' times */
+    /* The op measured or added last, by itself. */
+    int64_t *step_sent, *step_received; /* by rank */
+    int32_t *step_sends;                /* exchanges only: messages that the rank sends */
+    int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
+    double step_time_s;
 } ChmTraffic;
 
 void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks);
-/* Adds one layout change from -> step->to. O(ranks * group) at most for group ops; exchanges O(ranks * blocks that
- * meet). */
+void chm_traffic_clear(ChmTraffic *t);                         /* back to zero; keeps the storage */
+void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other); /* equal ranks; t keeps its storage */
+/* Fills t's step_ fields with one layout change from -> step->to and leaves the sums alone. Allocates nothing. O(ranks)
+ * for group ops; exchanges O(ranks * source blocks that meet the receiver's * holders of each). */
+void chm_traffic_measure(ChmTraffic *t, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
+                         const ChmLayout *from, const ChmStep *step);
+/* Measures the layout change and adds it to the sums. Allocates nothing. */
 void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                      const ChmLayout *from, const ChmStep *step);
+/* Inits t and adds every layout op of the module, dead ones too. */
 void chm_traffic_of_module(ChmTraffic *t, ChmArena *arena, const ChmTopology *topo, const ChmModule *m);
 
 typedef struct ChmPrice {
@@ -44,10 +66,6 @@ typedef struct ChmPrice {
 ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, messages. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
-
-/* Message rounds of an op, the factor of its latency: ring forms g-1, all_reduce 2(g-1), chains g-1, exchanges 1 per
- * partner. */
-int64_t chm_step_rounds(const ChmLayout *from, const ChmStep *step);
 
 /* ---- bounds (bounds.c): design section 8; words uncoded, only ranks that hold or need the value communicate. Closed
  * form over blocks, never a loop over elements or pairs of ranks. In bytes of the worst rank's greater of sent and

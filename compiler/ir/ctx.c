@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/ctx.h"
 
+#include "ir/module.h"
+
 void chm_ctx_init(ChmCtx *ctx)
 {
     *ctx = (ChmCtx){0};
@@ -13,5 +15,7 @@ void chm_ctx_init(ChmCtx *ctx)
 
 void chm_ctx_fini(ChmCtx *ctx)
 {
+    while (ctx->modules)
+        chm_module_free(ctx->modules);
     chm_arena_fini(&ctx->arena);
 }

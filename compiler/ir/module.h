@@ -80,8 +80,10 @@ typedef struct ChmModule {
     const ChmMesh *mesh;
     CHM_VEC(const ChmTensor *) tensors;
     ChmOp *first, *last;
+    struct ChmModule *newer, *older; /* the context's list of modules */
 } ChmModule;
 
+/* A module dies with its context at the latest. */
 CHM_GIVE ChmModule *chm_module_new(ChmCtx *ctx, const char *name,
                                    const ChmMesh *mesh); /* chm_module_free gives it back */
 void chm_module_free(CHM_TAKE ChmModule *m);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost/exchange.c - who sends what to whom in an exchange. A piece is the receiver's box met with one source block,
+ * flattened row-major. A piece that the receiver lacks is cut by the block rule over the ranks that hold it and agree
+ * with the receiver in the partial axes that stay, in rank order; each sends its part. Where partial axes settle, each
+ * contribution is such a piece of its own.
+ *
+ * Per receiver only the source blocks that its box meets are visited, dim by dim.
+ */
+#include "cost/tally.h"
+
+int64_t chm_block_at(int64_t n, int64_t k, int64_t e)
+{
+    /* The greatest b whose begin is not after e: b*n < (e+1)*k. */
+    if (n <= INT32_MAX)
+        return ((e + 1) * k - 1) / n;
+    int64_t lo = 0, hi = k; /* begin(lo) <= e < begin(hi) */
+    while (hi - lo > 1) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (chm_block_begin(n, k, mid) <= e)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+typedef struct Exchange {
+    ChmTraffic *t;
+    const ChmShape *shape;
+    int64_t elem_bytes;
+    const ChmMesh *mesh;
+    const ChmLayout *from;
+    ChmAxisSeq replicas;     /* axes in which the holders of a piece differ, in mesh order: rank order */
+    ChmAxisSeq settled;      /* axes whose contributions are summed here */
+    int64_t holders, pieces; /* the extents of the two */
+    int64_t blocks[CHM_MAX_DIMS];
+    int32_t receiver;
+    int32_t receiver_first;   /* first holder of what the receiver has itself, or -1 */
+    int64_t receiver_senders; /* ranks that send to it */
+    ChmBox want;
+} Exchange;
+
+/* The holders of one contribution to a piece, 'first' being the lowest of them, send their parts. */
+static void send_piece(Exchange *x, int64_t elems, int32_t first)
+{
+    ChmTraffic *t = x->t;
+    if (first == x->receiver_first)
+        return;
+    for (int64_t k = 0; k < x->holders; k++) {
+        int64_t part = chm_block_len(elems, x->holders, k);
+        if (part == 0)
+            continue;
+        int32_t sender = first + chm_seq_offset(x->mesh, &x->replicas, k);
+        t->step_sent[sender] = chm_sat_add(t->step_sent[sender], part * x->elem_bytes);
+        t->step_sends[sender]++;
+        x->receiver_senders++;
+    }
+    int64_t *received = &t->step_received[x->receiver];
+    *received = chm_sat_add(*received, elems * x->elem_bytes);
+}
+
+/* Visits the source blocks that meet the receiver's box in dims d and later. */
+static void meet_blocks(Exchange *x, int32_t d, int64_t elems, int32_t first)
+{
+    if (d == x->shape->ndims) {
+        for (int64_t c = 0; c < x->pieces; c++)
+            send_piece(x, elems, first + chm_seq_offset(x->mesh, &x->settled, c));
+        return;
+    }
+    int64_t n = x->shape->dim_size[d], k = x->blocks[d], end;
+    for (int64_t at = x->want.lo[d]; at < x->want.hi[d]; at = end) {
+        int64_t b = chm_block_at(n, k, at);
+        end = chm_min64(chm_block_begin(n, k, b + 1), x->want.hi[d]);
+        meet_blocks(x, d + 1, elems * (end - at), first + chm_seq_offset(x->mesh, &x->from->dim[d], b));
+    }
+}
+
+static void receive(Exchange *x, const ChmAxisSeq *staying, int32_t pins)
+{
+    const ChmMesh *m = x->mesh;
+    int32_t first = pins; /* a holder must be at the source's pins and agree with the receiver in what stays partial */
+    for (int32_t i = 0; i < staying->len; i++)
+        first += chm_mesh_coord(m, x->receiver, staying->at[i]) * m->stride[staying->at[i]];
+    bool holds = chm_layout_present(x->from, x->receiver);
+    x->receiver_first = holds ? chm_seq_clear(m, &x->replicas, x->receiver) : -1;
+    x->receiver_senders = 0;
+    meet_blocks(x, 0, 1, first);
+    x->t->step_messages = chm_sat_add(x->t->step_messages, x->receiver_senders);
+    x->t->step_rounds = chm_max64(x->t->step_rounds, x->receiver_senders);
+}
+
+void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_bytes, const ChmLayout *from,
+                          const ChmLayout *to)
+{
+    Exchange x = {.t = t, .shape = shape, .elem_bytes = elem_bytes, .mesh = from->mesh, .from = from};
+    ChmAxisSeq staying = chm_seq_of_set(from->partial & to->partial);
+    x.settled = chm_seq_of_set(from->partial & ~to->partial);
+    x.replicas = chm_seq_of_set(chm_replicated_axes(from));
+    x.holders = chm_mesh_extent(x.mesh, &x.replicas);
+    x.pieces = chm_mesh_extent(x.mesh, &x.settled);
+    for (int32_t d = 0; d < shape->ndims; d++)
+        x.blocks[d] = chm_layout_block_count(from, d);
+    int32_t pins = 0;
+    for (int32_t a = 0; a < x.mesh->naxes; a++)
+        pins += from->pin[a] * x.mesh->stride[a];
+    for (x.receiver = 0; x.receiver < t->ranks; x.receiver++) {
+        if (!chm_layout_present(to, x.receiver))
+            continue;
+        chm_layout_box(shape, to, x.receiver, &x.want);
+        receive(&x, &staying, pins);
+    }
+    for (int32_t r = 0; r < t->ranks; r++)
+        t->step_rounds = chm_max64(t->step_rounds, t->step_sends[r]);
+}
