@@ -2,6 +2,8 @@
  *
  * driver/output.c - files that are written whole or not at all.
  */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "driver/job.h"
 
 #include <errno.h>
