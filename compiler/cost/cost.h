@@ -67,12 +67,15 @@ ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, messages. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
-/* ---- bounds (bounds.c): design section 8; words uncoded, only ranks that hold or need the value communicate. Closed
- * form over blocks, never a loop over elements or pairs of ranks. In bytes of the worst rank's greater of sent and
- * received. */
+/* ---- bounds (bounds.c): design section 8; words uncoded, only ranks at which the value is present first or last
+ * communicate (a schedule that borrows other ranks as helpers is not judged). In bytes, rounded up, of the worst rank's
+ * greater of sent and received. Never a loop over elements or pairs of ranks: O(ranks) for one target; for several
+ * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
+ * targets' own bounds instead. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
-/* One source, several targets (the union of needs). */
+/* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different
+ * axes partial are owed different sums: each kind is judged by itself, and each rank's greatest figure counts. */
 int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmLayout *const *to, int32_t n);
 /* For a plan: per input tensor the needs of its outputs; a rank's figures add over tensors; then the greatest. */
