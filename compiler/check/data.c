@@ -91,39 +91,39 @@ static inline double uniform_of(uint64_t z)
 
 /* STORE(i, expression): one loop per dtype, so that the loops stay tight. i64 and i32 bits are those of the unsigned
  * sum. */
-#define FOR_EACH(T, expression)                                                                                       \
-    do {                                                                                                              \
-        T *at = out;                                                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                                               \
-            at[i] = (T)(expression);                                                                                  \
+#define FOR_EACH(T, expression)         \
+    do {                                \
+        T *at = out;                    \
+        for (int64_t i = 0; i < n; i++) \
+            at[i] = (T)(expression);    \
     } while (0)
 
-#define FOR_DTYPE(dtype, integer, small)                                                                              \
-    switch (dtype) {                                                                                                  \
-    case CHM_F64:                                                                                                     \
-        FOR_EACH(double, small);                                                                                      \
-        break;                                                                                                        \
-    case CHM_F32:                                                                                                     \
-        FOR_EACH(float, small);                                                                                       \
-        break;                                                                                                        \
-    case CHM_F16:                                                                                                     \
-        FOR_EACH(uint16_t, chm_f16_of_f32((float)(small)));                                                           \
-        break;                                                                                                        \
-    case CHM_BF16:                                                                                                    \
-        FOR_EACH(uint16_t, chm_bf16_of_f32((float)(small)));                                                          \
-        break;                                                                                                        \
-    case CHM_I64:                                                                                                     \
-        FOR_EACH(uint64_t, integer);                                                                                  \
-        break;                                                                                                        \
-    case CHM_I32:                                                                                                     \
-        FOR_EACH(uint32_t, integer);                                                                                  \
-        break;                                                                                                        \
-    case CHM_I8:                                                                                                      \
-    case CHM_U8:                                                                                                      \
-        FOR_EACH(uint8_t, integer);                                                                                   \
-        break;                                                                                                        \
-    case CHM_NDTYPES:                                                                                                 \
-        break;                                                                                                        \
+#define FOR_DTYPE(dtype, integer, small)                     \
+    switch (dtype) {                                         \
+    case CHM_F64:                                            \
+        FOR_EACH(double, small);                             \
+        break;                                               \
+    case CHM_F32:                                            \
+        FOR_EACH(float, small);                              \
+        break;                                               \
+    case CHM_F16:                                            \
+        FOR_EACH(uint16_t, chm_f16_of_f32((float)(small)));  \
+        break;                                               \
+    case CHM_BF16:                                           \
+        FOR_EACH(uint16_t, chm_bf16_of_f32((float)(small))); \
+        break;                                               \
+    case CHM_I64:                                            \
+        FOR_EACH(uint64_t, integer);                         \
+        break;                                               \
+    case CHM_I32:                                            \
+        FOR_EACH(uint32_t, integer);                         \
+        break;                                               \
+    case CHM_I8:                                             \
+    case CHM_U8:                                             \
+        FOR_EACH(uint8_t, integer);                          \
+        break;                                               \
+    case CHM_NDTYPES:                                        \
+        break;                                               \
     }
 
 void chm_data_fill(const ChmData *d, int64_t contribution, int64_t element, int64_t n, void *out)

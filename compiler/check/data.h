@@ -38,8 +38,8 @@ void chm_data_sum(const ChmData *d, const int64_t *contributions, int64_t ncontr
 void chm_data_sum_random(const ChmData *d, const int64_t *contributions, int64_t ncontributions, int64_t element,
                          double *sum, double *tolerance);
 
-/* The contributions whose coordinates on the axes 'stay' are those of the rank, in ascending order; the count. 'out' has
- * room for d->contributions. */
+/* The contributions whose coordinates on the axes 'stay' are those of the rank, in ascending order; the count. 'out'
+ * has room for d->contributions. */
 int64_t chm_data_agreeing(const ChmData *d, ChmAxes stay, int32_t rank, int64_t *out);
 
 double chm_data_load(ChmDtype dtype, const void *at); /* one element, for messages and tolerances */

@@ -28,7 +28,7 @@ static const char *find_obstacle(ChmExec *x, const ChmDataSpec *spec)
         if (noutputs == x->expected->len)
             return "the module has more outputs than the plan";
         const ChmExpect *e = &x->expected->at[noutputs++];
-        if (e->output != op->name || e->type != op->operand->type || !x->data[e->tensor->index].tensor)
+        if (strcmp(e->output, op->name) != 0 || e->type != op->operand->type || !x->data[e->tensor->index].tensor)
             return "the module's outputs are not those of the plan";
     }
     return noutputs < x->expected->len ? "the module has fewer outputs than the plan" : NULL;
@@ -94,6 +94,7 @@ typedef struct Request {
     int64_t need_bytes; /* set when the limit stands in the way */
     const char *obstacle;
     void *block; /* malloc'ed; the entry frees it */
+    ChmStatus status;
 } Request;
 
 static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
@@ -116,7 +117,7 @@ static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
         q->need_bytes = layout.overflows ? INT64_MAX : layout.end;
         return CHM_ERR_INPUT;
     }
-    q->block = malloc((size_t)layout.end + CHM_ARENA_ALIGN);
+    q->block = chm_guard_allows(scratch->guard) ? malloc((size_t)layout.end + CHM_ARENA_ALIGN) : NULL;
     if (!q->block)
         return CHM_ERR_MEMORY;
     uintptr_t misfit = (uintptr_t)q->block % CHM_ARENA_ALIGN;
@@ -133,18 +134,17 @@ static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
 ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *data, int64_t memory_limit_bytes,
                   ChmRunReport *report)
 {
-    /* A guard of its own, so that the block is freed when the scratch arena fails; the test aid's count goes with it.
-     */
+    /* A guard of its own, so that the block is freed when the scratch arena fails; the test aid's count goes with
+     * it. */
     ChmCtx *ctx = m->ctx;
     ChmGuard guard = {.fail_at = ctx->guard.fail_at};
     ChmArena scratch;
-    Request q = {.m = m, .expected = expected, .spec = data};
+    Request q = {.m = m, .expected = expected, .spec = data, .status = CHM_ERR_MEMORY};
     q.limit_bytes = memory_limit_bytes > 0 ? memory_limit_bytes : DEFAULT_LIMIT_BYTES;
     *report = (ChmRunReport){0};
-    ChmStatus status = CHM_ERR_MEMORY;
     chm_arena_init(&scratch, &guard);
     if (CHM_TRY(&guard))
-        status = run(&q, &scratch, report);
+        q.status = run(&q, &scratch, report);
     chm_arena_fini(&scratch);
     free(q.block);
     ctx->guard.fail_at = guard.fail_at;
@@ -157,5 +157,5 @@ ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *d
                                   (int)m->mesh->ranks, (long long)q.need_bytes, (long long)q.limit_bytes);
         chm_help(&ctx->diags, diag, "Make the tensors smaller, for instance with '-D', or raise the limit.");
     }
-    return status;
+    return q.status;
 }

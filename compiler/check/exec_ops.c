@@ -153,23 +153,23 @@ static ChmAxisSeq one_axis(const ChmAttrs *a)
     return s;
 }
 
-#define GROUP_OP(name, over, from, to, sums, members_hold, members_keep)                                              \
-    static void exec_##name(ChmExec *x, const ChmOp *op)                                                              \
-    {                                                                                                                 \
-        const ChmAttrs *a = &op->attrs;                                                                               \
-        exec_group(x, op, (GroupOp){over, from, to, sums, members_hold, members_keep});                               \
+#define GROUP_OP(name, over, from, to, sums, members_hold, members_keep)                \
+    static void exec_##name(ChmExec *x, const ChmOp *op)                                \
+    {                                                                                   \
+        const ChmAttrs *a = &op->attrs;                                                 \
+        exec_group(x, op, (GroupOp){over, from, to, sums, members_hold, members_keep}); \
     }
 
 /* clang-format off
        name            over          from     to     sums   members_hold  members_keep */
-GROUP_OP(slice,          a->over,      OWN,     ALL,   false, NONE,         a->dim)
-GROUP_OP(drop,           one_axis(a),  OWN,     a->to, false, NONE,         NONE)
-GROUP_OP(shift,          one_axis(a),  a->from, a->to, false, NONE,         NONE)
-GROUP_OP(reduce_scatter, a->over,      ALL,     ALL,   true,  NONE,         a->dim)
-GROUP_OP(all_gather,     a->over,      ALL,     ALL,   false, a->dim,       NONE)
-GROUP_OP(all_to_all,     a->over,      ALL,     ALL,   false, a->dim,       a->to_dim)
-GROUP_OP(broadcast,      one_axis(a),  a->from, ALL,   false, NONE,         NONE)
-GROUP_OP(reduce,         one_axis(a),  ALL,     a->to, true,  NONE,         NONE)
+GROUP_OP(slice, a->over, OWN, ALL, false, NONE, a->dim)
+GROUP_OP(drop, one_axis(a), OWN, a->to, false, NONE, NONE)
+GROUP_OP(shift, one_axis(a), a->from, a->to, false, NONE, NONE)
+GROUP_OP(reduce_scatter, a->over, ALL, ALL, true, NONE, a->dim)
+GROUP_OP(all_gather, a->over, ALL, ALL, false, a->dim, NONE)
+GROUP_OP(all_to_all, a->over, ALL, ALL, false, a->dim, a->to_dim)
+GROUP_OP(broadcast, one_axis(a), a->from, ALL, false, NONE, NONE)
+GROUP_OP(reduce, one_axis(a), ALL, a->to, true, NONE, NONE)
 /* clang-format on */
 
 /* Member k sums block k of the flattened buffer; then everybody copies everybody's block. */

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#define COPY_RUN(bytes)                                                                                               \
-    static void copy_##bytes(void *dst, const void *src, int64_t n)                                                   \
-    {                                                                                                                 \
-        memcpy(dst, src, (size_t)n * (bytes));                                                                        \
+#define COPY_RUN(bytes)                                             \
+    static void copy_##bytes(void *dst, const void *src, int64_t n) \
+    {                                                               \
+        memcpy(dst, src, (size_t)n *(bytes));                       \
     }
 COPY_RUN(1)
 COPY_RUN(2)
@@ -19,13 +19,13 @@ COPY_RUN(4)
 COPY_RUN(8)
 
 /* Integers are summed as unsigned: they wrap. */
-#define ADD_RUN(T)                                                                                                    \
-    static void add_##T(void *dst, const void *src, int64_t n)                                                        \
-    {                                                                                                                 \
-        T *restrict to = dst;                                                                                         \
-        const T *restrict from = src;                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                               \
-            to[i] = (T)(to[i] + from[i]);                                                                             \
+#define ADD_RUN(T)                                             \
+    static void add_##T(void *dst, const void *src, int64_t n) \
+    {                                                          \
+        T *restrict to = dst;                                  \
+        const T *restrict from = src;                          \
+        for (int64_t i = 0; i < n; i++)                        \
+            to[i] = (T)(to[i] + from[i]);                      \
     }
 ADD_RUN(double)
 ADD_RUN(float)
@@ -33,27 +33,27 @@ ADD_RUN(uint64_t)
 ADD_RUN(uint32_t)
 ADD_RUN(uint8_t)
 
-#define HALF_RUNS(name)                                                                                               \
-    static void widen_##name(void *dst, const void *src, int64_t n)                                                   \
-    {                                                                                                                 \
-        float *restrict to = dst;                                                                                     \
-        const uint16_t *restrict from = src;                                                                          \
-        for (int64_t i = 0; i < n; i++)                                                                               \
-            to[i] = chm_f32_of_##name(from[i]);                                                                       \
-    }                                                                                                                 \
-    static void add_##name(void *dst, const void *src, int64_t n)                                                     \
-    {                                                                                                                 \
-        float *restrict to = dst;                                                                                     \
-        const uint16_t *restrict from = src;                                                                          \
-        for (int64_t i = 0; i < n; i++)                                                                               \
-            to[i] += chm_f32_of_##name(from[i]);                                                                      \
-    }                                                                                                                 \
-    static void round_##name(void *dst, const void *src, int64_t n)                                                   \
-    {                                                                                                                 \
-        uint16_t *restrict to = dst;                                                                                  \
-        const float *restrict from = src;                                                                             \
-        for (int64_t i = 0; i < n; i++)                                                                               \
-            to[i] = chm_##name##_of_f32(from[i]);                                                                     \
+#define HALF_RUNS(name)                                             \
+    static void widen_##name(void *dst, const void *src, int64_t n) \
+    {                                                               \
+        float *restrict to = dst;                                   \
+        const uint16_t *restrict from = src;                        \
+        for (int64_t i = 0; i < n; i++)                             \
+            to[i] = chm_f32_of_##name(from[i]);                     \
+    }                                                               \
+    static void add_##name(void *dst, const void *src, int64_t n)   \
+    {                                                               \
+        float *restrict to = dst;                                   \
+        const uint16_t *restrict from = src;                        \
+        for (int64_t i = 0; i < n; i++)                             \
+            to[i] += chm_f32_of_##name(from[i]);                    \
+    }                                                               \
+    static void round_##name(void *dst, const void *src, int64_t n) \
+    {                                                               \
+        uint16_t *restrict to = dst;                                \
+        const float *restrict from = src;                           \
+        for (int64_t i = 0; i < n; i++)                             \
+            to[i] = chm_##name##_of_f32(from[i]);                   \
     }
 HALF_RUNS(f16)
 HALF_RUNS(bf16)
