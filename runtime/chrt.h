@@ -31,6 +31,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CHRT_MAX_DIMS 8
