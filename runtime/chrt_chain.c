@@ -123,6 +123,5 @@ ChrtStatus chrt_reduce(ChrtCtx *ctx, const char *name, const ChrtType *from, con
         return reduce_halves(&op, target);
     if (op.in_elems > segment_elems(&op))
         return reduce_chain(&op, target);
-    return chrt_op_mpi(&op,
-                       MPI_Reduce(op.in, op.out, chrt_count(op.in_elems), op.mpi, MPI_SUM, target, op.group->comm));
+    return chrt_op_mpi(&op, MPI_Reduce(op.in, op.out, chrt_count(op.in_elems), op.mpi, op.sum, target, op.group->comm));
 }

@@ -30,7 +30,7 @@ ChrtStatus chrt_all_reduce(ChrtCtx *ctx, const char *name, const ChrtType *from,
     for (int64_t done = 0; done < op.in_elems;) {
         int count = chrt_count(op.in_elems - done);
         CHRT_TRY(chrt_op_mpi(&op, MPI_Allreduce(operand + done * op.elem_bytes, result + done * op.elem_bytes, count,
-                                                op.mpi, MPI_SUM, op.group->comm)));
+                                                op.mpi, op.sum, op.group->comm)));
         done += count;
     }
     return CHRT_OK;
@@ -113,10 +113,10 @@ ChrtStatus chrt_reduce_scatter(ChrtCtx *ctx, const char *name, const ChrtType *f
         return chrt_pairwise_sum(&op, packed, parts.start, op.out);
     if (parts.even)
         return chrt_op_mpi(
-            &op, MPI_Reduce_scatter_block(packed, op.out, chrt_count(op.out_elems), op.mpi, MPI_SUM, op.group->comm));
+            &op, MPI_Reduce_scatter_block(packed, op.out, chrt_count(op.out_elems), op.mpi, op.sum, op.group->comm));
     int *counts, *displacements;
     CHRT_TRY(find_counts(&op, &parts, &counts, &displacements));
-    return chrt_op_mpi(&op, MPI_Reduce_scatter(packed, op.out, counts, op.mpi, MPI_SUM, op.group->comm));
+    return chrt_op_mpi(&op, MPI_Reduce_scatter(packed, op.out, counts, op.mpi, op.sum, op.group->comm));
 }
 
 ChrtStatus chrt_all_gather(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,

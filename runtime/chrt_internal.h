@@ -100,7 +100,7 @@ void chrt_box_copy(int32_t elem_bytes, const ChrtBox *region, int64_t first, int
 /* ---- chrt_sum: local sums -----------------------------------------------------------------------------------------
  */
 
-MPI_Datatype chrt_dtype_mpi(ChrtDtype dtype); /* for moving and, unless 16-bit float, for MPI_SUM: integers unsigned */
+MPI_Datatype chrt_dtype_mpi(ChrtDtype dtype); /* integers unsigned, so that sums wrap; 16-bit floats as integers */
 bool chrt_dtype_is_half(ChrtDtype dtype);     /* f16, bf16: MPI cannot sum them */
 int32_t chrt_sum_bytes(ChrtDtype dtype);      /* of an accumulator element: f32 for 16-bit floats, else the dtype */
 
@@ -134,7 +134,8 @@ struct ChrtCtx {
     const ChrtMesh *mesh;
     const char *plan;
     int32_t rank, ranks;
-    MPI_Comm comm; /* our duplicate; errors return */
+    MPI_Comm comm;   /* our duplicate; errors return */
+    MPI_Op sum_wrap; /* sum of 8-bit integers */
     ChrtGroup *groups;
     int32_t ngroups;
     void **arenas;
@@ -172,6 +173,7 @@ typedef struct ChrtOp {
     int64_t in_elems, out_elems; /* 0 when absent */
     int32_t elem_bytes;
     MPI_Datatype mpi;
+    MPI_Op sum;             /* for MPI's reductions; not for 16-bit floats */
     const ChrtGroup *group; /* NULL: this rank alone */
     int32_t size, me;       /* of the group */
 } ChrtOp;
@@ -184,7 +186,7 @@ ChrtStatus chrt_op_open(ChrtOp *op, ChrtCtx *ctx, const char *kind, const char *
  * (NULL: none is needed). After it in and out are never NULL. */
 ChrtStatus chrt_op_start(ChrtOp *op, bool applies, const uint8_t *over) CHRT_MUST_USE;
 
-/* The whole op where nothing travels: out's block is copied out of in's. */
+/* The part that does not travel: copies what both blocks of this rank have in common. */
 ChrtStatus chrt_op_local(ChrtOp *op) CHRT_MUST_USE;
 
 ChrtStatus chrt_op_fail(ChrtOp *op, ChrtStatus status, const char *format, ...) CHRT_PRINTF(3, 4);

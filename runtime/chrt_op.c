@@ -62,6 +62,7 @@ ChrtStatus chrt_op_open(ChrtOp *op, ChrtCtx *ctx, const char *kind, const char *
     op->out_elems = op->needs ? chrt_box_elems(&op->out_box) : 0;
     op->elem_bytes = chrt_dtype_bytes(from->dtype);
     op->mpi = chrt_dtype_mpi(from->dtype);
+    op->sum = op->elem_bytes == 1 ? ctx->sum_wrap : MPI_SUM;
     return CHRT_OK;
 }
 
@@ -95,7 +96,9 @@ ChrtStatus chrt_op_start(ChrtOp *op, bool applies, const uint8_t *over)
 
 ChrtStatus chrt_op_local(ChrtOp *op)
 {
-    if (op->holds && op->needs)
-        chrt_box_copy(op->elem_bytes, &op->out_box, 0, op->out_elems, &op->in_box, op->in, &op->out_box, op->out);
+    if (!op->holds || !op->needs)
+        return CHRT_OK;
+    ChrtBox box = chrt_box_meet(&op->in_box, &op->out_box);
+    chrt_box_copy(op->elem_bytes, &box, 0, chrt_box_elems(&box), &op->in_box, op->in, &op->out_box, op->out);
     return CHRT_OK;
 }
