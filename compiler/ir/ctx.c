@@ -5,6 +5,7 @@ void chm_ctx_init(ChmCtx *ctx)
 {
     *ctx = (ChmCtx){0};
     chm_arena_init(&ctx->arena, &ctx->guard);
+    chm_arena_init(&ctx->scratch, &ctx->guard);
     chm_map_init(&ctx->strings, &ctx->arena);
     chm_map_init(&ctx->records, &ctx->arena);
     chm_diags_init(&ctx->diags, &ctx->arena);
@@ -13,5 +14,6 @@ void chm_ctx_init(ChmCtx *ctx)
 
 void chm_ctx_fini(ChmCtx *ctx)
 {
+    chm_arena_fini(&ctx->scratch);
     chm_arena_fini(&ctx->arena);
 }

@@ -11,10 +11,11 @@
 #include "diag/remark.h"
 
 typedef struct ChmCtx {
-    ChmGuard guard; /* out of memory unwinds to the API entry that armed it */
-    ChmArena arena; /* interned things, sources, diagnostics; lives as long as the context */
-    ChmMap strings; /* names */
-    ChmMap records; /* meshes, layouts, shapes, types: equal content, equal pointer */
+    ChmGuard guard;   /* out of memory unwinds to the API entry that armed it */
+    ChmArena arena;   /* interned things, sources, diagnostics; lives as long as the context */
+    ChmArena scratch; /* for one algorithm at a time, which empties it when done; here so that an unwinding frees it */
+    ChmMap strings;   /* names */
+    ChmMap records;   /* meshes, layouts, shapes, types: equal content, equal pointer */
     ChmDiags diags;
     ChmRemarks remarks;
 } ChmCtx;

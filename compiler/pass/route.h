@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pass/route.h - the cheapest sequence of ops for one layout change: design section 6.
+ *
+ * A search over layouts. States are layouts, moves are the ops of the table, a move's length is its time on the
+ * topology; the lower bound of what remains guides it (A*). Equal times go to the least worst-rank traffic of the whole
+ * sequence, then the fewest bytes in all, the fewest ops, the fewest messages, the order of the op table. Worst-rank
+ * traffic does not add up along a sequence, so each layout keeps every label that is not dominated.
+ */
+#ifndef CHM_PASS_ROUTE_H
+#define CHM_PASS_ROUTE_H
+
+#include "cost/cost.h"
+
+/* Exact up to these; past one of them the search is narrower, and says so (ChmRoute.exact). */
+#define CHM_ROUTE_MAX_MOVING 6     /* moving axes */
+#define CHM_ROUTE_MAX_LAYOUTS 8192 /* layouts that an exchange may stop at */
+#define CHM_ROUTE_MAX_LABELS 16    /* labels kept at a layout */
+#define CHM_ROUTE_MAX_WORK 1000000 /* moves priced, times ranks */
+#define CHM_ROUTE_MAX_RANKS 1024   /* uneven sizes: beyond, ranks are sampled along the axes that move */
+
+typedef struct ChmRoute {
+    ChmSteps steps;
+    ChmPrice price;
+    bool exact;
+} ChmRoute;
+
+typedef struct ChmRouter ChmRouter;
+
+/* A router remembers its results for (from, to, bytes, dtype). It lives in 'arena'. */
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology);
+/* The arrow must be legal. Empty for from == to. Never dearer than the baseline's own sequence. */
+const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                const ChmLayout *to);
+
+/* The price of a given sequence, as the router counts it. */
+ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
+                         const ChmLayout *from, const ChmSteps *steps);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pass/route_search.c - A* over layouts with labels that are not dominated; see route.h.
+ */
+#include "pass/route.h"
+#include "pass/route_space.h"
+
+#include <string.h>
+
+#define TIME_EPS 1e-9 /* relative: closer times are equal */
+
+typedef struct Label Label;
+
+/* What is known of a layout: the bound of the way from here, and the labels that led here. */
+typedef struct State {
+    const ChmLayout *layout;
+    double rest_s; /* no way from here to the target takes less (times Search.weight) */
+    ChmBox *boxes; /* by rank, or NULL */
+    CHM_VEC(Label *) labels;
+} State;
+
+/* One way from the source to a layout. */
+struct Label {
+    State *state;
+    const Label *parent;
+    ChmStep step;
+    double time_s;
+    int64_t total_bytes, messages, ops;
+    int32_t length;           /* in steps */
+    int64_t *sent, *received; /* by rank */
+    bool dominated;
+    bool expanded; /* by everything but exchanges on the way; those come later, since each costs a look at every layout
+                    */
+};
+
+typedef struct Search {
+    ChmArena *arena;
+    const ChmTopology *topology;
+    const RouteSpace *space;
+    ChmDtype dtype;
+    ChmMap states; /* by layout pointer */
+    RouteLayouts stops;
+    CHM_VEC(Label *) heap; /* least time + rest first, then first come */
+    Label *best;
+    Label *at; /* being expanded */
+    ChmTraffic scratch;
+    double weight;          /* of the bound: 1 for the exact search */
+    int64_t work, max_work; /* ranks priced */
+    bool exact;
+} Search;
+
+/* ---- comparing */
+
+static int compare_times(double a, double b)
+{
+    double scale = a > b ? a : b;
+    return a < b - TIME_EPS * scale ? -1 : a > b + TIME_EPS * scale ? 1 : 0;
+}
+
+static int compare_ints(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int64_t worst_bytes(const Label *l, int32_t ranks)
+{
+    int64_t worst = 0;
+    for (int32_t r = 0; r < ranks; r++) {
+        int64_t here = l->sent[r] > l->received[r] ? l->sent[r] : l->received[r];
+        worst = here > worst ? here : worst;
+    }
+    return worst;
+}
+
+static int compare_steps(const Label *a, const Label *b)
+{
+    if (a->length != b->length)
+        return a->length - b->length;
+    if (a == b || !a->parent)
+        return 0;
+    int c = compare_steps(a->parent, b->parent);
+    const ChmStep *x = &a->step, *y = &b->step;
+    if (!c)
+        c = (int)x->code - (int)y->code;
+    if (!c)
+        c = x->attrs.dim - y->attrs.dim;
+    if (!c)
+        c = x->attrs.to_dim - y->attrs.to_dim;
+    return c ? c : memcmp(x->attrs.over.at, y->attrs.over.at, sizeof x->attrs.over.at);
+}
+
+static int compare_labels(const Label *a, const Label *b, int32_t ranks)
+{
+    int c = compare_times(a->time_s, b->time_s);
+    if (!c)
+        c = compare_ints(worst_bytes(a, ranks), worst_bytes(b, ranks));
+    if (!c)
+        c = compare_ints(a->total_bytes, b->total_bytes);
+    if (!c)
+        c = compare_ints(a->ops, b->ops);
+    if (!c)
+        c = compare_ints(a->messages, b->messages);
+    return c ? c : compare_steps(a, b);
+}
+
+/* Whatever follows, a will be no worse than b. Times first: a longer way to the same layout never catches up. */
+static bool dominates(const Label *a, const Label *b, int32_t ranks)
+{
+    int c = compare_times(a->time_s, b->time_s);
+    if (c)
+        return c < 0;
+    if (a->total_bytes > b->total_bytes || a->messages > b->messages || a->ops > b->ops)
+        return false;
+    bool equal = a->total_bytes == b->total_bytes && a->messages == b->messages && a->ops == b->ops;
+    for (int32_t r = 0; r < ranks; r++) {
+        if (a->sent[r] > b->sent[r] || a->received[r] > b->received[r])
+            return false;
+        equal = equal && a->sent[r] == b->sent[r] && a->received[r] == b->received[r];
+    }
+    return !equal || compare_steps(a, b) <= 0;
+}
+
+/* ---- the queue: a binary heap */
+
+static double promise(const Label *l)
+{
+    return l->time_s + l->state->rest_s;
+}
+
+static bool before(const Label *a, const Label *b)
+{
+    double x = promise(a), y = promise(b);
+    return x != y ? x < y : a->expanded < b->expanded;
+}
+
+static void heap_push(Search *s, Label *l)
+{
+    CHM_PUSH(s->arena, &s->heap, l);
+    int32_t i = s->heap.len - 1;
+    for (; i > 0 && before(l, s->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
+        s->heap.at[i] = s->heap.at[(i - 1) / 2];
+    s->heap.at[i] = l;
+}
+
+static Label *heap_pop(Search *s)
+{
+    Label *top = s->heap.at[0], *last = s->heap.at[--s->heap.len];
+    int32_t i = 0, n = s->heap.len;
+    for (;;) {
+        int32_t child = 2 * i + 1;
+        if (child + 1 < n && before(s->heap.at[child + 1], s->heap.at[child]))
+            child++;
+        if (child >= n || !before(s->heap.at[child], last))
+            break;
+        s->heap.at[i] = s->heap.at[child];
+        i = child;
+    }
+    if (n > 0)
+        s->heap.at[i] = last;
+    return top;
+}
+
+/* ---- states and labels */
+
+static State *state_of(Search *s, const ChmLayout *layout)
+{
+    State *state = chm_map_get(&s->states, &layout, sizeof layout);
+    if (!state) {
+        state = CHM_NEW(s->arena, State);
+        state->layout = layout;
+        int64_t rest = chm_bound_arrow(s->arena, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = s->weight * (double)rest / s->topology->bandwidth_bytes_per_s;
+        chm_map_put(&s->states, &layout, sizeof layout, state);
+    }
+    return state;
+}
+
+static bool hopeless(const Search *s, double time_s)
+{
+    return s->best && compare_times(time_s, s->best->time_s) > 0;
+}
+
+/* Drops what the new label dominates; false when some label dominates it. */
+static bool enters(Search *s, State *state, const Label *l)
+{
+    int32_t ranks = s->scratch.ranks, kept = 0;
+    for (int32_t i = 0; i < state->labels.len; i++)
+        if (dominates(state->labels.at[i], l, ranks))
+            return false;
+    for (int32_t i = 0; i < state->labels.len; i++) {
+        Label *old = state->labels.at[i];
+        if (dominates(l, old, ranks))
+            old->dominated = true;
+        else
+            state->labels.at[kept++] = old;
+    }
+    state->labels.len = kept;
+    if (kept < CHM_ROUTE_MAX_LABELS)
+        return true;
+    s->exact = false;
+    return false;
+}
+
+/* Makes the scratch traffic what it was at a label. */
+static void load_scratch(Search *s, const Label *l)
+{
+    size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
+    memcpy(s->scratch.sent, l->sent, bytes);
+    memcpy(s->scratch.received, l->received, bytes);
+    s->scratch.total_sent = l->total_bytes;
+    s->scratch.messages = l->messages;
+    s->scratch.ops = l->ops;
+    s->scratch.time_s = l->time_s;
+}
+
+static void consider(void *user, const ChmStep *step)
+{
+    Search *s = user;
+    const Label *parent = s->at;
+    s->work += s->scratch.ranks;
+    load_scratch(s, parent);
+    chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
+    if (hopeless(s, s->scratch.time_s))
+        return;
+    State *state = state_of(s, step->to);
+    if (hopeless(s, s->scratch.time_s + state->rest_s))
+        return;
+    Label draft = {.state = state,
+                   .parent = parent,
+                   .step = *step,
+                   .time_s = s->scratch.time_s,
+                   .total_bytes = s->scratch.total_sent,
+                   .messages = s->scratch.messages,
+                   .length = parent->length + 1,
+                   .ops = s->scratch.ops,
+                   .sent = s->scratch.sent,
+                   .received = s->scratch.received};
+    if (!enters(s, state, &draft))
+        return;
+    size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
+    Label *l = chm_arena_copy(s->arena, &draft, sizeof draft);
+    l->sent = chm_arena_copy(s->arena, draft.sent, bytes);
+    l->received = chm_arena_copy(s->arena, draft.received, bytes);
+    CHM_PUSH(s->arena, &state->labels, l);
+    if (step->to == s->space->to) {
+        if (!s->best || compare_labels(l, s->best, s->scratch.ranks) < 0)
+            s->best = l;
+    } else {
+        heap_push(s, l);
+    }
+}
+
+/* ---- exchanges */
+
+/* The boxes of a layout by rank; empty where it is absent. Kept with the state: they are asked for again and again. */
+static const ChmBox *boxes_of(Search *s, State *state)
+{
+    if (!state->boxes) {
+        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->scratch.ranks);
+        for (int32_t r = 0; r < s->scratch.ranks; r++) {
+            state->boxes[r].ndims = s->space->shape->ndims;
+            if (chm_layout_present(state->layout, r))
+                chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
+        }
+    }
+    return state->boxes;
+}
+
+/* No exchange between the two takes less: what the worst rank lacks, and what is lacked in all over the ranks that can
+ * send. Cheap, to spare most of the exact prices. */
+static double least_exchange_s(Search *s, State *from, State *to)
+{
+    const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
+    bool same_sums = from->layout->partial == to->layout->partial;
+    int64_t worst = 0, all = 0, senders = 0;
+    for (int32_t r = 0; r < s->scratch.ranks; r++) {
+        ChmBox both;
+        int64_t lacks = chm_box_elems(&need[r]);
+        senders += chm_box_elems(&have[r]) > 0;
+        if (same_sums && lacks > 0 && chm_box_meet(&need[r], &have[r], &both))
+            lacks -= chm_box_elems(&both);
+        worst = lacks > worst ? lacks : worst;
+        all += lacks;
+    }
+    if (senders > 0 && all / senders > worst)
+        worst = all / senders;
+    return (double)(worst * chm_dtypes[s->dtype].bytes) / s->topology->bandwidth_bytes_per_s;
+}
+
+static void consider_exchanges(Search *s)
+{
+    Label *at = s->at;
+    for (int32_t i = 0; i < s->stops.len && s->work < s->max_work; i++) {
+        const ChmLayout *to = s->stops.at[i];
+        if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
+            continue;
+        State *state = state_of(s, to);
+        if (hopeless(s, at->time_s + state->rest_s))
+            continue;
+        s->work += s->scratch.ranks / 8;
+        if (hopeless(s, at->time_s + state->rest_s + least_exchange_s(s, at->state, state)))
+            continue;
+        ChmStep step = chm_arrow_exchange(at->state->layout, to);
+        consider(s, &step);
+    }
+}
+
+/* ---- the search */
+
+/* A way known beforehand, so that the search has something to beat. */
+static void consider_way(Search *s, Label *start, const ChmSteps *steps)
+{
+    s->at = start;
+    for (int32_t i = 0; i < steps->len; i++) {
+        consider(s, &steps->at[i]);
+        State *state = state_of(s, steps->at[i].to);
+        if (state->labels.len == 0)
+            return; /* hopeless already */
+        s->at = state->labels.at[0];
+    }
+}
+
+static void expand(Search *s)
+{
+    Label *at = s->at;
+    if (at->expanded) {
+        consider_exchanges(s);
+        return;
+    }
+    ChmStep last = chm_arrow_exchange(at->state->layout, s->space->to);
+    consider(s, &last);
+    route_moves(s->space, at->state->layout, consider, s);
+    at->expanded = true;
+    heap_push(s, at);
+}
+
+static void search(Search *s, const ChmSteps *known)
+{
+    const RouteSpace *space = s->space;
+    chm_map_init(&s->states, s->arena);
+    chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
+    Label *start = CHM_NEW(s->arena, Label);
+    start->state = state_of(s, space->from);
+    start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
+    start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
+    CHM_PUSH(s->arena, &start->state->labels, start);
+    consider_way(s, start, known);
+    if (!route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
+        s->stops.len = 0; /* exchanges go straight to the target */
+        s->exact = false;
+    }
+    heap_push(s, start);
+    while (s->heap.len > 0 && s->work < s->max_work) {
+        s->at = heap_pop(s);
+        if (s->at->dominated)
+            continue;
+        if (hopeless(s, promise(s->at)))
+            break;
+        expand(s);
+    }
+    s->exact = s->exact && s->work < s->max_work;
+}
+
+/* The steps of a label, neighbouring slices on one dim joined. */
+static void steps_of(const Search *s, const Label *l, ChmSteps *out)
+{
+    if (!l->parent)
+        return;
+    steps_of(s, l->parent, out);
+    ChmStep *last = out->len ? &out->at[out->len - 1] : NULL;
+    if (last && last->code == CHM_OP_SLICE && l->step.code == CHM_OP_SLICE && last->attrs.dim == l->step.attrs.dim) {
+        for (int32_t i = 0; i < l->step.attrs.over.len; i++)
+            chm_seq_push(&last->attrs.over, l->step.attrs.over.at[i]);
+        last->to = l->step.to;
+        return;
+    }
+    CHM_PUSH(s->arena, out, l->step);
+}
+
+/* ---- the router */
+
+struct ChmRouter {
+    ChmCtx *ctx;
+    ChmArena *arena;
+    const ChmTopology *topology;
+    ChmMap results;
+};
+
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology)
+{
+    ChmRouter *r = CHM_NEW(arena, ChmRouter);
+    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology};
+    chm_map_init(&r->results, arena);
+    return r;
+}
+
+static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena *scratch, ChmRoute *route)
+{
+    ChmSteps steps = {0};
+    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
+    /* First greedily, with the bound made to weigh more than it may: a good way soon makes the exact search short. */
+    const double weights[] = {1.5, 1.0};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        Search s = {.arena = scratch,
+                    .topology = r->topology,
+                    .space = space,
+                    .dtype = dtype,
+                    .weight = weights[i],
+                    .max_work = CHM_ROUTE_MAX_WORK,
+                    .exact = true};
+        search(&s, &steps);
+        steps = (ChmSteps){0};
+        steps_of(&s, s.best, &steps);
+        route->exact = s.exact;
+    }
+    for (int32_t i = 0; i < steps.len; i++)
+        CHM_PUSH(r->arena, &route->steps, steps.at[i]);
+}
+
+const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                const ChmLayout *to)
+{
+    struct Key {
+        const ChmShape *shape;
+        const ChmLayout *from, *to;
+        int64_t dtype;
+    } key = {shape, from, to, dtype};
+    ChmRoute *route = chm_map_get(&r->results, &key, sizeof key);
+    if (route)
+        return route;
+    route = CHM_NEW(r->arena, ChmRoute);
+    route->exact = true;
+    if (from != to) {
+        ChmArena *scratch = &r->ctx->scratch;
+        RouteSpace full, reduced;
+        bool all = route_space_init(&full, r->ctx, shape, from, to), even;
+        route_space_reduce(&full, &reduced, &even);
+        if (even || from->mesh->ranks > CHM_ROUTE_MAX_RANKS) {
+            ChmRoute part = {.exact = true};
+            find(r, &reduced, dtype, scratch, &part);
+            route_space_lift(&full, r->arena, &part.steps, &route->steps);
+            route->exact = part.exact && even;
+        } else {
+            find(r, &full, dtype, scratch, route);
+        }
+        route->exact = route->exact && all;
+        route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+        chm_arena_fini(scratch);
+        chm_arena_init(scratch, &r->ctx->guard);
+    }
+    chm_map_put(&r->results, &key, sizeof key, route);
+    return route;
+}
+
+ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
+                         const ChmLayout *from, const ChmSteps *steps)
+{
+    ChmTraffic t;
+    chm_traffic_init(&t, arena, from->mesh->ranks);
+    for (int32_t i = 0; i < steps->len; i++) {
+        chm_traffic_add(&t, topology, shape, dtype, from, &steps->at[i]);
+        from = steps->at[i].to;
+    }
+    return chm_traffic_price(&t);
+}
