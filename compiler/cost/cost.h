@@ -42,6 +42,7 @@ typedef struct ChmTraffic {
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
     int32_t *step_sends;                /* exchanges only: messages that the rank sends */
+    int32_t *step_offsets;              /* scratch of the exchanges */
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
     double step_time_s;
 } ChmTraffic;
