@@ -24,6 +24,15 @@ void chm_plan_expects(ChmArena *arena, const ChmPlan *plan, const ChmModule *m, 
     for (int32_t i = 0; i < plan->stmts.len; i++) {
         const ChmStmt *s = plan->stmts.at[i];
         origin[i] = s->kind == CHM_STMT_INPUT ? s : origin[s->operand->index];
+        if (s->kind == CHM_STMT_INPUT) {
+            const ChmTensorDecl *input = s->tensor;
+            ChmExpectInput e = {
+                .tensor = tensor_of(m, input->name.text),
+                .type = chm_type_make(m->ctx, input->dtype, input->shape, s->layout),
+                .span = s->span,
+            };
+            CHM_PUSH(arena, &out->inputs, e);
+        }
         if (s->kind != CHM_STMT_OUTPUT)
             continue;
         const ChmTensorDecl *t = origin[i]->tensor;
