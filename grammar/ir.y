@@ -16,15 +16,15 @@
 %define parse.lac full
 %expect 0
 %locations
-%param { ChmIrReader *r }
-%param { void *scanner }
+%parse-param { ChmIrReader *r } { void *scanner }
+%lex-param { void *scanner }
 
 %code {
 #define YYLLOC_DEFAULT(cur, rhs, n)                              \
     ((cur) = (n) ? chm_span_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n)) \
                  : (ChmSpan){YYRHSLOC(rhs, 0).source, YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
 
-int chm_ir_lex(CHM_IR_STYPE *value, ChmSpan *span, ChmIrReader *r, void *scanner);
+int chm_ir_lex(CHM_IR_STYPE *value, ChmSpan *span, void *scanner);
 static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const char *text);
 #define PUSH(list, item) CHM_PUSH(&r->ctx->arena, (list), (item))
 }
@@ -46,8 +46,8 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
 
 %token <text> PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
 %token <number> NUMBER "a number"
-%token NEWLINE "the end of the line" ARROW "'->'" BAD "a stray character"
-%token YYEOF 0 "the end of the input"
+%token NEWLINE "end of line" ARROW "'->'" BAD "a stray character"
+%token YYEOF 0 "end of input"
 %token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
 
 %type <name> name value

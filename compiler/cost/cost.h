@@ -23,11 +23,12 @@ extern const ChmTopology chm_default_topology; /* one switch, 25 GB/s, latency 0
  * chm_shape_make guarantees that elems * 8 fits.
  *
  * Messages, over all ranks: each rank of a group of g sends g-1 in reduce_scatter, all_gather (rings) and all_to_all,
- * 2(g-1) in all_reduce; a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per sender and
- * receiver with a nonempty part. Groups count whether or not their blocks are empty.
+ * 2(g-1) in all_reduce (1 where g = 2: the two swap their buffers); a chain (broadcast, reduce) has g-1; shift one per
+ * pair; an exchange one per sender and receiver with a nonempty part. Groups count whether or not their blocks are
+ * empty.
  *
- * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce, 1 for shift, 0 for slice and drop; for an exchange
- * the most partners that one rank sends to or receives from.
+ * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop;
+ * for an exchange the most partners that one rank sends to or receives from.
  *
  * Members of an all_reduce have the balanced blocks of the flattened local buffer, member k block k of g. A chain goes
  * from the root in cyclic order of coordinates (i, i+1, ..., i-1), a reduce the same way back to the root. */
@@ -36,6 +37,7 @@ typedef struct ChmTraffic {
     int64_t *sent, *received; /* by rank */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
+    int64_t ops;              /* that send anything */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
@@ -61,10 +63,12 @@ typedef struct ChmPrice {
     double time_s;
     int64_t worst_bytes; /* the worst rank's greater of sent and received */
     int64_t worst_sent_bytes, worst_received_bytes;
-    int64_t total_bytes, messages;
+    int64_t total_bytes, messages, ops;
 } ChmPrice;
 ChmPrice chm_traffic_price(const ChmTraffic *t);
-/* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, messages. */
+/* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
+ * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
+ * to send it in the fewer messages of two. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
 /* ---- bounds (bounds.c): design section 8; words uncoded, only ranks at which the value is present first or last

@@ -126,6 +126,8 @@ void chm_module_print(ChmModule *m, ChmOut *out); /* numbers the module first; t
 void chm_op_print(const ChmModule *m, const ChmOp *op,
                   ChmOut *out);                       /* one op, no newline; the module must be numbered */
 void chm_value_print(const ChmValue *v, ChmOut *out); /* "%x0" or "%3" */
+/* A layout change without its values: "all_gather over (tp) dim seq", "exchange to [seq/tp, hidden]". */
+void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out);
 /* The parsed and verified module, or NULL with diagnostics. */
 CHM_GIVE ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source);
 

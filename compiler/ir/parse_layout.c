@@ -60,26 +60,29 @@ bool chm_ir_find_axes(ChmIrReader *r, const ChmIrNames *names, ChmAxisSeq *out)
 
 /* ---- layouts */
 
+/* Modifiers come in any order, each once. */
+static bool is_modifier(ChmIrReader *r, ChmIrName word, const char *expected, bool again)
+{
+    if (strcmp(word.text, expected) != 0)
+        ERROR(r, word.span, "unexpected '%s' after a layout, expected 'partial(AXIS, ...)' or 'at(AXIS=N, ...)'",
+              word.text);
+    else if (again)
+        ERROR(r, word.span, "a second '%s' after one layout", word.text);
+    else
+        return true;
+    return false;
+}
+
 void chm_ir_partial(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrNames *axes)
 {
-    if (strcmp(word.text, "partial") != 0 || l->partial.len || l->at.len) {
-        r->syntax_errors++;
-        ERROR(r, word.span, "unexpected '%s' after a layout, expected 'partial(AXIS, ...)' and then 'at(AXIS=N, ...)'",
-              word.text);
-        return;
-    }
-    l->partial = *axes;
+    if (is_modifier(r, word, "partial", l->partial.len > 0))
+        l->partial = *axes;
 }
 
 void chm_ir_at(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrPairs *pins)
 {
-    if (strcmp(word.text, "at") != 0 || l->at.len) {
-        r->syntax_errors++;
-        ERROR(r, word.span, "unexpected '%s' after a layout, expected 'partial(AXIS, ...)' and then 'at(AXIS=N, ...)'",
-              word.text);
-        return;
-    }
-    l->at = *pins;
+    if (is_modifier(r, word, "at", l->at.len > 0))
+        l->at = *pins;
 }
 
 /* The first place of each axis in the layout being read, so that a second one is reported with both. */

@@ -16,43 +16,52 @@ void chm_value_print(const ChmValue *v, ChmOut *out)
         chm_out_printf(out, "%%%d", (int)v->number);
 }
 
-static void print_attr(const ChmModule *m, const ChmOp *op, char letter, ChmOut *out)
+static void print_attr(const ChmMesh *mesh, const ChmShape *shape, const ChmAttrs *attrs, char letter, ChmOut *out)
 {
-    const ChmShape *shape = op->result->type->shape;
     switch (letter) {
     case 'A':
         chm_out_putc(out, '(');
-        chm_seq_print(out, m->mesh, &op->attrs.over, ", ");
+        chm_seq_print(out, mesh, &attrs->over, ", ");
         chm_out_putc(out, ')');
         break;
     case 'D':
-        chm_out_puts(out, shape->dim_name[op->attrs.dim]);
+        chm_out_puts(out, shape->dim_name[attrs->dim]);
         break;
     case 'E':
-        chm_out_puts(out, shape->dim_name[op->attrs.to_dim]);
+        chm_out_puts(out, shape->dim_name[attrs->to_dim]);
         break;
     case 'X':
-        chm_out_puts(out, m->mesh->axis_name[op->attrs.axis]);
+        chm_out_puts(out, mesh->axis_name[attrs->axis]);
         break;
     case 'I':
-        chm_out_printf(out, "%d", (int)op->attrs.from);
+        chm_out_printf(out, "%d", (int)attrs->from);
         break;
     case 'J':
-        chm_out_printf(out, "%d", (int)op->attrs.to);
+        chm_out_printf(out, "%d", (int)attrs->to);
         break;
     }
 }
 
-static void print_attrs(const ChmModule *m, const ChmOp *op, ChmOut *out)
+static void print_attrs(const ChmMesh *mesh, const ChmShape *shape, ChmOpcode code, const ChmAttrs *attrs, ChmOut *out)
 {
-    for (const char *s = chm_ops[op->code].syntax; *s;) {
+    for (const char *s = chm_ops[code].syntax; *s;) {
         size_t len = strcspn(s, " ");
         chm_out_putc(out, ' ');
         if (len == 1 && *s >= 'A' && *s <= 'Z')
-            print_attr(m, op, *s, out);
+            print_attr(mesh, shape, attrs, *s, out);
         else
             chm_out_write(out, s, len);
         s += len + (s[len] == ' ');
+    }
+}
+
+void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out)
+{
+    chm_out_puts(out, chm_ops[step->code].name);
+    print_attrs(step->to->mesh, shape, step->code, &step->attrs, out);
+    if (chm_ops[step->code].syntax[0] == '\0') {
+        chm_out_puts(out, " to ");
+        chm_layout_print(out, shape, step->to);
     }
 }
 
@@ -69,7 +78,7 @@ void chm_op_print(const ChmModule *m, const ChmOp *op, ChmOut *out)
         chm_value_print(op->operand, out);
     else
         chm_out_puts(out, op->tensor->name);
-    print_attrs(m, op, out);
+    print_attrs(m->mesh, op->result->type->shape, op->code, &op->attrs, out);
     chm_out_puts(out, " : ");
     chm_layout_print(out, op->result->type->shape, op->result->type->layout);
 }

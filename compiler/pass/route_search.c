@@ -25,8 +25,8 @@ struct Label {
     const Label *parent;
     ChmStep step;
     double time_s;
-    int64_t total_bytes, messages;
-    int32_t length, ops;      /* steps; steps that communicate */
+    int64_t total_bytes, messages, ops;
+    int32_t length;           /* in steps */
     int64_t *sent, *received; /* by rank */
     bool dominated;
     bool expanded; /* by everything but exchanges on the way; those come later, since each costs a look at every layout
@@ -97,9 +97,9 @@ static int compare_labels(const Label *a, const Label *b, int32_t ranks)
     if (!c)
         c = compare_ints(a->total_bytes, b->total_bytes);
     if (!c)
-        c = compare_ints(a->messages, b->messages);
+        c = compare_ints(a->ops, b->ops);
     if (!c)
-        c = a->ops - b->ops;
+        c = compare_ints(a->messages, b->messages);
     return c ? c : compare_steps(a, b);
 }
 
@@ -209,6 +209,7 @@ static void load_scratch(Search *s, const Label *l)
     memcpy(s->scratch.received, l->received, bytes);
     s->scratch.total_sent = l->total_bytes;
     s->scratch.messages = l->messages;
+    s->scratch.ops = l->ops;
     s->scratch.time_s = l->time_s;
 }
 
@@ -224,7 +225,6 @@ static void consider(void *user, const ChmStep *step)
     State *state = state_of(s, step->to);
     if (hopeless(s, s->scratch.time_s + state->rest_s))
         return;
-    bool communicates = s->scratch.messages > parent->messages;
     Label draft = {.state = state,
                    .parent = parent,
                    .step = *step,
@@ -232,7 +232,7 @@ static void consider(void *user, const ChmStep *step)
                    .total_bytes = s->scratch.total_sent,
                    .messages = s->scratch.messages,
                    .length = parent->length + 1,
-                   .ops = parent->ops + communicates,
+                   .ops = s->scratch.ops,
                    .sent = s->scratch.sent,
                    .received = s->scratch.received};
     if (!enters(s, state, &draft))
