@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plan.y - grammar of the plan language; grammar/language.md is its manual. Actions only hand on to front/parse.c.
+ * plan.y - grammar of the plan language; grammar/language.md is its manual. Actions only hand on to front/plan_parse.c.
  *
  * Recovery. A statement ends at its ';' or at the '}' of the step; a declaration at the next declaration. A ';' that is
  * only missing is put in. What was being declared is kept as bad, so that its uses are not reported as unknown.
@@ -21,7 +21,7 @@
 %lex-param {ChmParser *p}
 
 %code requires {
-#include "front/parse.h"
+#include "front/plan_parse.h"
 }
 
 %union {

@@ -2,7 +2,7 @@
  *
  * front/scan.c - what grammar/plan.l hands on: names, numbers, text that is no token, memory.
  */
-#include "front/parse.h"
+#include "front/plan_parse.h"
 
 #include <string.h>
 

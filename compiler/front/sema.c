@@ -3,7 +3,7 @@
  * front/sema.c - checks of declarations, and the order of all checks.
  */
 #include "front/sema.h"
-#include "front/parse.h"
+#include "front/plan_parse.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * front/syntax_error.c - syntax errors in words: what was expected after what, what was found, and for the usual slips
  * what to write instead.
  */
-#include "front/parse.h"
+#include "front/plan_parse.h"
 #include "front/plan.tab.h"
 
 #include <string.h>

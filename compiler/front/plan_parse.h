@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/parse.h - what the scanner, the parser and their glue share. Private to front and grammar/plan.{l,y}.
+ * front/plan_parse.h - what the scanner, the parser and their glue share. Private to front and grammar/plan.{l,y}.
  */
-#ifndef CHM_FRONT_PARSE_H
-#define CHM_FRONT_PARSE_H
+#ifndef CHM_FRONT_PLAN_PARSE_H
+#define CHM_FRONT_PLAN_PARSE_H
 
 #include "front/ast.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/parse.c - from text to syntax tree: runs the parser, and does the work of its actions.
+ * front/plan_parse.c - from text to syntax tree: runs the parser, and does the work of its actions.
  */
-#include "front/parse.h"
+#include "front/plan_parse.h"
 #include "front/sema.h"
 
 #include "front/plan.tab.h"
