@@ -86,7 +86,8 @@ static void write_contract(ChmC *w)
         write_parameter(w, w->inputs.at[i]->tensor->name, w->inputs.at[i], w->inputs.at[i]->result->type);
     for (int32_t i = 0; i < w->outputs.len; i++)
         write_parameter(w, w->outputs.at[i]->name, w->outputs.at[i], w->outputs.at[i]->operand->type);
-    chm_out_puts(w->out, " * All ranks call each function alike. 0 is success, else a negative ChrtStatus of chrt.h. */\n");
+    chm_out_puts(w->out, " * All ranks call each function alike. 0 is success, else a negative ChrtStatus of chrt.h; create leaves the\n"
+                         " * reason in message (NULL, or 1024 bytes), and after run it is what message() returns. */\n");
 }
 
 static void write_declarations(ChmC *w)
@@ -95,11 +96,10 @@ static void write_declarations(ChmC *w)
     chm_out_printf(w->out, "#ifndef %s\n#define %s\n\n#include <mpi.h>\n#include <stdint.h>\n\n", guard, guard);
     write_contract(w);
     chm_out_printf(w->out, "typedef struct %s %s;\n", name, name);
-    chm_out_printf(w->out, "int %s_create(MPI_Comm comm, %s **plan, char *message); ", name, name);
-    chm_out_puts(w->out, "/* message: NULL, or 1024 bytes for the reason of a failure */\n");
+    chm_out_printf(w->out, "int %s_create(MPI_Comm comm, %s **plan, char *message);\n", name, name);
     chm_c_write_parameters(w, chm_arena_printf(w->arena, "int %s_run", name));
     chm_out_puts(w->out, ";\n");
-    chm_out_printf(w->out, "const char *%s_message(const %s *plan); /* which op failed last, and why */\n", name, name);
+    chm_out_printf(w->out, "const char *%s_message(const %s *plan);\n", name, name);
     chm_out_printf(w->out, "void %s_destroy(%s *plan);\n\n#endif\n", name, name);
 }
 

@@ -17,7 +17,7 @@
 
 #include "emit/emit.h"
 
-#define CHM_C_COLUMNS 112 /* longer calls are broken */
+#define CHM_C_COLUMNS 120 /* longer calls are broken */
 
 typedef struct ChmCDim {
     const char *name;

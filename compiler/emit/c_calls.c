@@ -30,46 +30,39 @@ void chm_c_write_parameters(ChmC *w, const char *head)
     chm_out_printf(w->out, "%s)", chm_out_text(&line));
 }
 
-static void put_schedule_of(ChmC *w, const ChmCSchedule *s)
-{
-    chm_out_printf(w->out, "UINT64_C(0x%016" PRIx64 "), %s", s->hash, chm_c_int(w, s->buffers.arena_bytes));
-}
-
-/* With --driver two schedules share the body, and it takes what differs. */
+/* With --driver two schedules share the memory, and the agreement is on both. */
 void chm_c_write_create(ChmC *w)
 {
     ChmOut *out = w->out;
     const char *name = w->name;
     bool driver = w->job->driver;
-    chm_out_printf(out, "\n/* What a rank keeps between calls; in memory of the runtime. */\n"
-                        "struct %s {\n    ChrtCtx *rt;\n    _Alignas(64) unsigned char arena[];\n};\n\n", name);
-    if (driver)
-        chm_out_puts(out, "static int create(MPI_Comm comm, uint64_t schedule, int64_t arena_bytes, void **plan, char *message)\n");
-    else
-        chm_out_printf(out, "int %s_create(MPI_Comm comm, %s **plan, char *message)\n", name, name);
-    chm_out_printf(out, "{\n    ChrtCtx *rt = NULL;\n    unsigned char *memory = NULL;\n    %s *made;\n    *plan = NULL;\n", name);
+    uint64_t hash = w->optimized.hash;
+    int64_t arena_bytes = w->optimized.buffers.arena_bytes, other_bytes = w->baseline.buffers.arena_bytes;
+    if (driver) {
+        hash = chm_hash(hash, &w->baseline.hash, sizeof w->baseline.hash);
+        arena_bytes = other_bytes > arena_bytes ? other_bytes : arena_bytes;
+    }
+    chm_out_printf(out,
+                   "\n/* What a rank keeps between calls; in memory of the runtime. */\n"
+                   "struct %s {\n    ChrtCtx *rt;\n    _Alignas(64) unsigned char arena[];\n};\n",
+                   name);
+    chm_out_printf(out,
+                   "\nint %s_create(MPI_Comm comm, %s **plan, char *message)\n{\n"
+                   "    ChrtCtx *rt = NULL;\n    unsigned char *memory = NULL;\n    *plan = NULL;\n",
+                   name, name);
     chm_out_puts(out, "    int status = chrt_create(comm, &mesh, ");
     if (w->groups.len)
-        chm_out_printf(out, "groups, %d, ", (int)w->groups.len);
+        chm_out_printf(out, "groups, %d", (int)w->groups.len);
     else
-        chm_out_puts(out, "NULL, 0, ");
-    if (driver)
-        chm_out_puts(out, "schedule");
-    else
-        chm_out_printf(out, "UINT64_C(0x%016" PRIx64 ")", w->optimized.hash);
-    chm_out_printf(out, ", \"%s\", &rt, message);\n    if (status)\n        return status;\n", w->job->baseline->name);
-    chm_out_printf(out, "    status = chrt_arena(rt, (int64_t)sizeof *made + %s, &memory);\n",
-                   driver ? "arena_bytes" : chm_c_int(w, w->optimized.buffers.arena_bytes));
+        chm_out_puts(out, "NULL, 0");
+    chm_out_printf(out, ", UINT64_C(0x%016" PRIx64 "), \"%s\", &rt, message);\n", hash, w->job->baseline->name);
+    chm_out_puts(out, "    if (status)\n        return status;\n");
+    chm_out_printf(out, "    status = chrt_arena(rt, (int64_t)sizeof **plan + %s, &memory);\n",
+                   chm_c_int(w, arena_bytes));
     chm_out_puts(out, "    if (status) {\n        if (message)\n"
                       "            snprintf(message, CHRT_MESSAGE_BYTES, \"%s\", chrt_error_message(rt));\n"
-                      "        chrt_destroy(rt);\n        return status;\n    }\n");
-    chm_out_puts(out, "    made = (void *)memory;\n    made->rt = rt;\n    *plan = made;\n    return 0;\n}\n");
-    if (!driver)
-        return;
-    chm_out_printf(out, "\nint %s_create(MPI_Comm comm, %s **plan, char *message)\n{\n    void *made;\n", name, name);
-    chm_out_puts(out, "    int status = create(comm, ");
-    put_schedule_of(w, &w->optimized);
-    chm_out_puts(out, ", &made, message);\n    *plan = made;\n    return status;\n}\n");
+                      "        chrt_destroy(rt);\n        return status;\n    }\n"
+                      "    *plan = (void *)memory;\n    (*plan)->rt = rt;\n    return 0;\n}\n");
 }
 
 static bool is_used(const ChmCSchedule *s, const ChmTensor *t)
@@ -91,20 +84,20 @@ static void write_pointers(ChmC *w, const ChmCSchedule *s)
     }
 }
 
-static void put_entry(ChmC *w, bool first, const char *name, const ChmType *t, const char *prefix)
-{
-    chm_out_printf(w->out, "%s{\"%s\", &%s, %s%s}", first ? "" : ",\n        ", name, chm_c_type(w, t), prefix, name);
-}
-
 static void write_enter(ChmC *w)
 {
-    chm_out_printf(w->out, "    int status = chrt_enter(rt, %d, (const ChrtBuffer[]){\n        ",
-                   (int)(w->inputs.len + w->outputs.len));
-    for (int32_t i = 0; i < w->inputs.len; i++)
-        put_entry(w, i == 0, w->inputs.at[i]->tensor->name, w->inputs.at[i]->result->type, "in_");
-    for (int32_t i = 0; i < w->outputs.len; i++)
-        put_entry(w, w->inputs.len + i == 0, w->outputs.at[i]->name, w->outputs.at[i]->operand->type, "out_");
-    chm_out_puts(w->out, "});\n");
+    ChmOut list;
+    chm_out_init_arena(&list, w->arena);
+    for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
+        bool in = i < w->inputs.len;
+        const ChmOp *op = in ? w->inputs.at[i] : w->outputs.at[i - w->inputs.len];
+        const char *name = in ? op->tensor->name : op->name;
+        const ChmType *t = in ? op->result->type : op->operand->type;
+        chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t), in ? "in_" : "out_",
+                       name);
+    }
+    chm_out_printf(w->out, "    int status = chrt_enter(rt, %d, (const ChrtBuffer[]){\n        %s});\n",
+                   (int)(w->inputs.len + w->outputs.len), chm_out_text(&list));
 }
 
 void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head)

@@ -4,7 +4,7 @@
  */
 #include "emit/c.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 static int32_t input_of(const ChmC *w, const ChmOp *output)
 {
@@ -17,25 +17,47 @@ static int32_t input_of(const ChmC *w, const ChmOp *output)
     return i;
 }
 
-/* One schedule through void pointers. */
-static void write_adapters(ChmC *w, const ChmCSchedule *s, const char *which, const char *run)
+/* On one line where it fits. */
+static void write_function(ChmC *w, const char *head, const char *body)
 {
-    ChmOut *out = w->out;
-    chm_out_printf(out, "\nstatic int %s_create(MPI_Comm comm, void **plan, char *message)\n{\n", which);
-    chm_out_printf(out, "    return create(comm, UINT64_C(0x%016" PRIx64 "), %s, plan, message);\n}\n", s->hash,
-                   chm_c_int(w, s->buffers.arena_bytes));
-    chm_out_printf(out, "static int %s_run(void *plan, const void *const *in, void *const *out)\n{\n    return %s(plan",
-                   which, run);
+    bool fits = strlen(head) + strlen(body) + 5 <= CHM_C_COLUMNS;
+    chm_out_printf(w->out, fits ? "%s { %s }\n" : "%s\n{\n    %s\n}\n", head, body);
+}
+
+/* One schedule through void pointers. */
+static void write_run_adapter(ChmC *w, const char *which, const char *run)
+{
+    ChmOut body;
+    chm_out_init_arena(&body, w->arena);
+    chm_out_printf(&body, "return %s(plan", run);
     for (int32_t i = 0; i < w->inputs.len; i++)
-        chm_out_printf(out, ", in[%d]", (int)i);
+        chm_out_printf(&body, ", in[%d]", (int)i);
     for (int32_t i = 0; i < w->outputs.len; i++)
-        chm_out_printf(out, ", out[%d]", (int)i);
-    chm_out_puts(out, ");\n}\n");
+        chm_out_printf(&body, ", out[%d]", (int)i);
+    chm_out_puts(&body, ");");
+    write_function(w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)",
+                                       which),
+                   chm_out_text(&body));
+}
+
+static void write_adapters(ChmC *w)
+{
+    const char *name = w->name;
+    chm_out_printf(w->out,
+                   "\nstatic int create(MPI_Comm comm, void **plan, char *message)\n{\n"
+                   "    %s *made;\n    int status = %s_create(comm, &made, message);\n    *plan = made;\n"
+                   "    return status;\n}\n\n",
+                   name, name);
+    write_run_adapter(w, "baseline", "run_as_written");
+    write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
+    write_function(w, "static const char *message(void *plan)",
+                   chm_arena_printf(w->arena, "return %s_message(plan);", name));
+    write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
 }
 
 static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)
 {
-    chm_out_printf(w->out, "    .%s = {%s_create, %s_run, destroy, message, %s, %s},\n", which, which, which,
+    chm_out_printf(w->out, "    .%s = {create, %s_run, destroy, message, %s, %s},\n", which, which,
                    chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
 }
 
@@ -67,10 +89,7 @@ void chm_c_write_main(ChmC *w)
     ChmOut *out = w->out;
     chm_out_puts(out, "\n/* ---- main: the plan as written against the schedule above, checked and timed */\n");
     chm_c_write_run(w, &w->baseline, "static int run_as_written");
-    write_adapters(w, &w->baseline, "baseline", "run_as_written");
-    write_adapters(w, &w->optimized, "optimized", chm_arena_printf(w->arena, "%s_run", w->name));
-    chm_out_printf(out, "\nstatic void destroy(void *plan)\n{\n    %s_destroy(plan);\n}\n", w->name);
-    chm_out_printf(out, "static const char *message(void *plan)\n{\n    return %s_message(plan);\n}\n", w->name);
+    write_adapters(w);
     write_descriptor(w);
     chm_out_puts(out, "\nint main(int argc, char **argv)\n{\n    return chrt_driver_main(argc, argv, &driver);\n}\n");
 }

@@ -96,7 +96,7 @@ static void write_type(ChmC *w, const ChmType *t)
     const ChmShape *shape = t->shape;
     const ChmLayout *l = t->layout;
     ChmOut *out = w->out;
-    chm_out_printf(out, "\n/* %s ", chm_dtypes[t->dtype].name);
+    chm_out_printf(out, "/* %s ", chm_dtypes[t->dtype].name);
     chm_layout_print(out, shape, l);
     chm_out_printf(out, " */\nstatic const ChrtType %s = {\n    .dtype = CHRT_", chm_c_type(w, t));
     for (const char *c = chm_dtypes[t->dtype].name; *c; c++)
@@ -132,6 +132,7 @@ void chm_c_write_tables(ChmC *w)
 {
     write_axes(w);
     write_mesh(w);
+    chm_out_putc(w->out, '\n');
     for (int32_t i = 0; i < w->types.len; i++)
         write_type(w, w->types.at[i]);
 }
