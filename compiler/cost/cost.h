@@ -42,6 +42,7 @@ typedef struct ChmTraffic {
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
     int32_t *step_sends;                /* exchanges only: messages that the rank sends */
+    int32_t *step_offsets;              /* scratch of the exchanges */
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
     double step_time_s;
 } ChmTraffic;
@@ -77,6 +78,12 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
  * targets' own bounds instead. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                        const ChmLayout *to);
+/* The same figure and, with it, the least that all ranks together send. */
+typedef struct ChmBound {
+    int64_t worst_bytes, total_bytes;
+} ChmBound;
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
 /* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different
  * axes partial are owed different sums: each kind is judged by itself, and each rank's greatest figure counts. */

@@ -174,6 +174,7 @@ void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
     t->step_sent = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_received = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_sends = CHM_NEW_ARRAY(arena, int32_t, ranks);
+    t->step_offsets = CHM_NEW_ARRAY(arena, int32_t, 2 * (int64_t)ranks);
 }
 
 static void clear_step(ChmTraffic *t)
@@ -202,6 +203,7 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other)
     t->received = memcpy(storage.received, other->received, sizeof *t->received * (size_t)t->ranks);
     t->step_sent = memcpy(storage.step_sent, other->step_sent, sizeof *t->step_sent * (size_t)t->ranks);
     t->step_received = memcpy(storage.step_received, other->step_received, sizeof *t->step_received * (size_t)t->ranks);
+    t->step_offsets = storage.step_offsets;
     t->step_sends = memcpy(storage.step_sends, other->step_sends, sizeof *t->step_sends * (size_t)t->ranks);
 }
 
