@@ -31,7 +31,7 @@ mirror() {
         [ ! -f "$file" ] || sed -n 's/^URIs:[[:space:]]*\([^[:space:]]*\).*/\1/p' "$file"
     done
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ ! -f "$file" ] || sed -n 's/^deb[[:space:]]\{1,\}\(\[[^]]*\][[:space:]]*\)\{0,1\}\([^[:space:]]*\).*/\2/p' "$file"
+        [ ! -f "$file" ] || sed -n -E 's/^deb[[:space:]]+(\[[^]]*\][[:space:]]*)?([^[:space:]]*).*/\2/p' "$file"
     done
 }
 url=$(mirror | grep -v security | grep '/debian/*$' | head -n 1)
@@ -39,10 +39,10 @@ url=$(mirror | grep -v security | grep '/debian/*$' | head -n 1)
 
 machine=$(mktemp -d "${TMPDIR:-/tmp}/fresh-XXXXXX")
 cleanup() {
-    for place in dev/shm proc; do
+    for place in dev/shm sys proc; do
         ! mountpoint -q "$machine/$place" || umount "$machine/$place" || umount -l "$machine/$place"
     done
-    for place in dev/shm proc; do # never delete through a mount that is still there
+    for place in dev/shm sys proc; do # never delete through a mount that is still there
         ! mountpoint -q "$machine/$place" || { echo "still mounted: $machine/$place" >&2; return; }
     done
     [ -n "$keep" ] || rm -rf --one-file-system "$machine"
@@ -81,8 +81,9 @@ cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
 
 git clone -q "$root" "$machine/root/chimera"
 mount -t proc proc "$machine/proc"
+mount -t sysfs -o ro sysfs "$machine/sys"
 mkdir -p "$machine/dev/shm"
-mount -t tmpfs tmpfs "$machine/dev/shm"
+mount -t tmpfs -o mode=1777 tmpfs "$machine/dev/shm"
 
 # inside COMMAND...: runs it in the clone, with a clean environment.
 inside() {

@@ -23,11 +23,12 @@ extern const ChmTopology chm_default_topology; /* one switch, 25 GB/s, latency 0
  * chm_shape_make guarantees that elems * 8 fits.
  *
  * Messages, over all ranks: each rank of a group of g sends g-1 in reduce_scatter, all_gather (rings) and all_to_all,
- * 2(g-1) in all_reduce; a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per sender and
- * receiver with a nonempty part. Groups count whether or not their blocks are empty.
+ * 2(g-1) in all_reduce (1 where g = 2: the two swap their buffers); a chain (broadcast, reduce) has g-1; shift one per
+ * pair; an exchange one per sender and receiver with a nonempty part. Groups count whether or not their blocks are
+ * empty.
  *
- * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce, 1 for shift, 0 for slice and drop; for an exchange
- * the most partners that one rank sends to or receives from.
+ * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop;
+ * for an exchange the most partners that one rank sends to or receives from.
  *
  * Members of an all_reduce have the balanced blocks of the flattened local buffer, member k block k of g. A chain goes
  * from the root in cyclic order of coordinates (i, i+1, ..., i-1), a reduce the same way back to the root. */
@@ -36,10 +37,12 @@ typedef struct ChmTraffic {
     int64_t *sent, *received; /* by rank */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
+    int64_t ops;              /* that send anything */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
     int32_t *step_sends;                /* exchanges only: messages that the rank sends */
+    int32_t *step_offsets;              /* scratch of the exchanges */
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
     double step_time_s;
 } ChmTraffic;
@@ -61,18 +64,29 @@ typedef struct ChmPrice {
     double time_s;
     int64_t worst_bytes; /* the worst rank's greater of sent and received */
     int64_t worst_sent_bytes, worst_received_bytes;
-    int64_t total_bytes, messages;
+    int64_t total_bytes, messages, ops;
 } ChmPrice;
 ChmPrice chm_traffic_price(const ChmTraffic *t);
-/* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, messages. */
+/* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
+ * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
+ * to send it in the fewer messages of two. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
-/* ---- bounds (bounds.c): design section 8; words uncoded, only ranks that hold or need the value communicate. Closed
- * form over blocks, never a loop over elements or pairs of ranks. In bytes of the worst rank's greater of sent and
- * received. */
+/* ---- bounds (bounds.c): design section 8; words uncoded, only ranks at which the value is present first or last
+ * communicate (a schedule that borrows other ranks as helpers is not judged). In bytes, rounded up, of the worst rank's
+ * greater of sent and received. Never a loop over elements or pairs of ranks: O(ranks) for one target; for several
+ * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
+ * targets' own bounds instead. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
-/* One source, several targets (the union of needs). */
+/* The same figure and, with it, the least that all ranks together send. */
+typedef struct ChmBound {
+    int64_t worst_bytes, total_bytes;
+} ChmBound;
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                        const ChmLayout *to);
+/* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different
+ * axes partial are owed different sums: each kind is judged by itself, and each rank's greatest figure counts. */
 int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmLayout *const *to, int32_t n);
 /* For a plan: per input tensor the needs of its outputs; a rank's figures add over tensors; then the greatest. */

@@ -6,7 +6,7 @@
 
 ChmPrice chm_traffic_price(const ChmTraffic *t)
 {
-    ChmPrice p = {.time_s = t->time_s, .total_bytes = t->total_sent, .messages = t->messages};
+    ChmPrice p = {.time_s = t->time_s, .total_bytes = t->total_sent, .messages = t->messages, .ops = t->ops};
     for (int32_t r = 0; r < t->ranks; r++) {
         p.worst_sent_bytes = chm_max64(p.worst_sent_bytes, t->sent[r]);
         p.worst_received_bytes = chm_max64(p.worst_received_bytes, t->received[r]);
@@ -31,5 +31,7 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b)
     int c = compare64(a->worst_bytes, b->worst_bytes);
     if (c == 0)
         c = compare64(a->total_bytes, b->total_bytes);
+    if (c == 0)
+        c = compare64(a->ops, b->ops);
     return c != 0 ? c : compare64(a->messages, b->messages);
 }

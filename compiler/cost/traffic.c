@@ -92,7 +92,7 @@ static void traffic_all_reduce(const Change *c)
         int64_t each_way = chm_sat_add(elems * c->elem_bytes - own, chm_sat_mul(g - 1, own));
         count(c, r, each_way, each_way);
     }
-    count_rounds(c, chm_sat_mul(2, g - 1));
+    count_rounds(c, g == 2 ? 1 : chm_sat_mul(2, g - 1));
 }
 
 /* The result blocks of a group cut each operand block, so all but the part that a rank keeps moves. */
@@ -174,6 +174,7 @@ void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
     t->step_sent = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_received = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_sends = CHM_NEW_ARRAY(arena, int32_t, ranks);
+    t->step_offsets = CHM_NEW_ARRAY(arena, int32_t, 2 * (int64_t)ranks);
 }
 
 static void clear_step(ChmTraffic *t)
@@ -190,7 +191,7 @@ void chm_traffic_clear(ChmTraffic *t)
     clear_step(t);
     memset(t->sent, 0, sizeof *t->sent * (size_t)t->ranks);
     memset(t->received, 0, sizeof *t->received * (size_t)t->ranks);
-    t->total_sent = t->messages = 0;
+    t->total_sent = t->messages = t->ops = 0;
     t->time_s = 0;
 }
 
@@ -202,6 +203,7 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other)
     t->received = memcpy(storage.received, other->received, sizeof *t->received * (size_t)t->ranks);
     t->step_sent = memcpy(storage.step_sent, other->step_sent, sizeof *t->step_sent * (size_t)t->ranks);
     t->step_received = memcpy(storage.step_received, other->step_received, sizeof *t->step_received * (size_t)t->ranks);
+    t->step_offsets = storage.step_offsets;
     t->step_sends = memcpy(storage.step_sends, other->step_sends, sizeof *t->step_sends * (size_t)t->ranks);
 }
 
@@ -229,6 +231,7 @@ void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *sha
     }
     t->total_sent = chm_sat_add(t->total_sent, t->step_total_sent);
     t->messages = chm_sat_add(t->messages, t->step_messages);
+    t->ops += t->step_total_sent > 0;
     t->time_s += t->step_time_s;
 }
 

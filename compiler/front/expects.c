@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * front/expects.c - what the outputs must be, by the syntax tree alone: the tensor that the arrows lead back to, and
- * the layout that the last arrow asks for. It shares nothing with lower.c, for it is what lowering is checked against.
+ * front/expects.c - what the ends must be, by the syntax tree alone: of outputs the tensor that the arrows lead back
+ * to and the layout that the last arrow asks for, of inputs the layout in which they come. It shares nothing with
+ * lower.c, for it is what lowering is checked against.
  */
 #include "front/ast.h"
 
@@ -23,15 +24,14 @@ void chm_plan_expects(ChmArena *arena, const ChmPlan *plan, const ChmModule *m, 
     for (int32_t i = 0; i < plan->stmts.len; i++) {
         const ChmStmt *s = plan->stmts.at[i];
         origin[i] = s->kind == CHM_STMT_INPUT ? s : origin[s->operand->index];
-        if (s->kind != CHM_STMT_OUTPUT)
-            continue;
         const ChmTensorDecl *t = origin[i]->tensor;
-        ChmExpect e = {
-            .output = s->name.text,
-            .tensor = tensor_of(m, t->name.text),
-            .type = chm_type_make(m->ctx, t->dtype, t->shape, s->operand->layout),
-            .span = s->span,
-        };
-        CHM_PUSH(arena, out, e);
+        const ChmTensor *tensor = tensor_of(m, t->name.text);
+        if (s->kind == CHM_STMT_INPUT) {
+            const ChmType *type = chm_type_make(m->ctx, t->dtype, t->shape, s->layout);
+            CHM_PUSH(arena, &out->inputs, ((ChmExpectInput){tensor, type, s->span}));
+        } else if (s->kind == CHM_STMT_OUTPUT) {
+            const ChmType *type = chm_type_make(m->ctx, t->dtype, t->shape, s->operand->layout);
+            CHM_PUSH(arena, out, ((ChmExpect){s->name.text, tensor, type, s->span}));
+        }
     }
 }

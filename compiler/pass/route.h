@@ -4,7 +4,7 @@
  *
  * A search over layouts. States are layouts, moves are the ops of the table, a move's length is its time on the
  * topology; the lower bound of what remains guides it (A*). Equal times go to the least worst-rank traffic of the whole
- * sequence, then the fewest bytes in all, the fewest messages, the fewest ops, the order of the op table. Worst-rank
+ * sequence, then the fewest bytes in all, the fewest ops, the fewest messages, the order of the op table. Worst-rank
  * traffic does not add up along a sequence, so each layout keeps every label that is not dominated.
  */
 #ifndef CHM_PASS_ROUTE_H
@@ -16,7 +16,7 @@
 #define CHM_ROUTE_MAX_MOVING 6     /* moving axes */
 #define CHM_ROUTE_MAX_LAYOUTS 8192 /* layouts that an exchange may stop at */
 #define CHM_ROUTE_MAX_LABELS 16    /* labels kept at a layout */
-#define CHM_ROUTE_MAX_MOVES 200000 /* moves priced */
+#define CHM_ROUTE_MAX_WORK 400000  /* moves priced, times ranks */
 #define CHM_ROUTE_MAX_RANKS 1024   /* uneven sizes: beyond, ranks are sampled along the axes that move */
 
 typedef struct ChmRoute {

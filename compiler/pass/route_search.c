@@ -14,7 +14,9 @@ typedef struct Label Label;
 /* What is known of a layout: the bound of the way from here, and the labels that led here. */
 typedef struct State {
     const ChmLayout *layout;
-    double rest_s; /* no way from here to the target takes less */
+    double rest_s;      /* no way from here to the target takes less, */
+    int64_t rest_bytes; /* nor sends less in all */
+    ChmBox *boxes;      /* by rank, or NULL */
     CHM_VEC(Label *) labels;
 } State;
 
@@ -24,10 +26,13 @@ struct Label {
     const Label *parent;
     ChmStep step;
     double time_s;
-    int64_t total_bytes, messages;
-    int32_t length, ops;      /* steps; steps that communicate */
+    int64_t total_bytes, messages, ops;
+    int32_t length;           /* in steps */
+    int64_t number;           /* in order of making: the first of equals goes first */
     int64_t *sent, *received; /* by rank */
     bool dominated;
+    bool expanded; /* by everything but exchanges on the way; those come later, since each costs a look at every layout
+                    */
 };
 
 typedef struct Search {
@@ -39,9 +44,13 @@ typedef struct Search {
     RouteLayouts stops;
     CHM_VEC(Label *) heap; /* least time + rest first, then first come */
     Label *best;
-    Label *at; /* being expanded */
+    int64_t best_worst; /* its worst-rank traffic */
+    Label *at;          /* being expanded */
     ChmTraffic scratch;
-    int64_t moves;
+    double weight;       /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
+    int64_t least_worst; /* no way has less worst-rank traffic */
+    int64_t labels;
+    int64_t work, max_work; /* ranks priced */
     bool exact;
 } Search;
 
@@ -74,8 +83,15 @@ static int compare_steps(const Label *a, const Label *b)
         return a->length - b->length;
     if (a == b || !a->parent)
         return 0;
-    int before = compare_steps(a->parent, b->parent);
-    return before ? before : (int)a->step.code - (int)b->step.code;
+    int c = compare_steps(a->parent, b->parent);
+    const ChmStep *x = &a->step, *y = &b->step;
+    if (!c)
+        c = (int)x->code - (int)y->code;
+    if (!c)
+        c = x->attrs.dim - y->attrs.dim;
+    if (!c)
+        c = x->attrs.to_dim - y->attrs.to_dim;
+    return c ? c : memcmp(x->attrs.over.at, y->attrs.over.at, sizeof x->attrs.over.at);
 }
 
 static int compare_labels(const Label *a, const Label *b, int32_t ranks)
@@ -86,9 +102,9 @@ static int compare_labels(const Label *a, const Label *b, int32_t ranks)
     if (!c)
         c = compare_ints(a->total_bytes, b->total_bytes);
     if (!c)
-        c = compare_ints(a->messages, b->messages);
+        c = compare_ints(a->ops, b->ops);
     if (!c)
-        c = a->ops - b->ops;
+        c = compare_ints(a->messages, b->messages);
     return c ? c : compare_steps(a, b);
 }
 
@@ -111,16 +127,24 @@ static bool dominates(const Label *a, const Label *b, int32_t ranks)
 
 /* ---- the queue: a binary heap */
 
-static double promise(const Label *l)
+static double promise(const Search *s, const Label *l)
 {
-    return l->time_s + l->state->rest_s;
+    return l->time_s + s->weight * l->state->rest_s;
+}
+
+static bool before(const Search *s, const Label *a, const Label *b)
+{
+    double x = promise(s, a), y = promise(s, b);
+    if (x != y)
+        return x < y;
+    return a->expanded != b->expanded ? b->expanded : a->number < b->number;
 }
 
 static void heap_push(Search *s, Label *l)
 {
     CHM_PUSH(s->arena, &s->heap, l);
     int32_t i = s->heap.len - 1;
-    for (; i > 0 && promise(s->heap.at[(i - 1) / 2]) > promise(l); i = (i - 1) / 2)
+    for (; i > 0 && before(s, l, s->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap.at[i] = s->heap.at[(i - 1) / 2];
     s->heap.at[i] = l;
 }
@@ -131,9 +155,9 @@ static Label *heap_pop(Search *s)
     int32_t i = 0, n = s->heap.len;
     for (;;) {
         int32_t child = 2 * i + 1;
-        if (child + 1 < n && promise(s->heap.at[child + 1]) < promise(s->heap.at[child]))
+        if (child + 1 < n && before(s, s->heap.at[child + 1], s->heap.at[child]))
             child++;
-        if (child >= n || promise(s->heap.at[child]) >= promise(last))
+        if (child >= n || !before(s, s->heap.at[child], last))
             break;
         s->heap.at[i] = s->heap.at[child];
         i = child;
@@ -151,16 +175,27 @@ static State *state_of(Search *s, const ChmLayout *layout)
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
-        int64_t rest = chm_bound_arrow(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest / s->topology->bandwidth_bytes_per_s;
+        ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = (double)rest.worst_bytes / s->topology->bandwidth_bytes_per_s;
+        state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
     return state;
 }
 
-static bool hopeless(const Search *s, double time_s)
+/* Nothing better than the best way known goes on from here, with at least so much more to come. Time decides, then
+ * worst-rank traffic (of which only the bound for the whole way is known beforehand), then bytes, then ops. */
+static bool hopeless(const Search *s, double time_s, int64_t total_bytes, int64_t ops)
 {
-    return s->best && compare_times(time_s, s->best->time_s) > 0;
+    const Label *best = s->best;
+    if (!best)
+        return false;
+    int c = compare_times(time_s, best->time_s);
+    if (!c && s->best_worst > s->least_worst)
+        return false;
+    if (!c)
+        c = compare_ints(total_bytes, best->total_bytes);
+    return c ? c > 0 : ops >= best->ops;
 }
 
 /* Drops what the new label dominates; false when some label dominates it. */
@@ -192,22 +227,28 @@ static void load_scratch(Search *s, const Label *l)
     memcpy(s->scratch.received, l->received, bytes);
     s->scratch.total_sent = l->total_bytes;
     s->scratch.messages = l->messages;
+    s->scratch.ops = l->ops;
     s->scratch.time_s = l->time_s;
+}
+
+static void set_best(Search *s, Label *l)
+{
+    s->best = l;
+    s->best_worst = worst_bytes(l, s->scratch.ranks);
 }
 
 static void consider(void *user, const ChmStep *step)
 {
     Search *s = user;
     const Label *parent = s->at;
-    s->moves++;
+    s->work += s->scratch.ranks;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
-    if (hopeless(s, s->scratch.time_s))
-        return;
     State *state = state_of(s, step->to);
-    if (hopeless(s, s->scratch.time_s + state->rest_s))
+    bool arrived = step->to == s->space->to;
+    if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
+                             s->scratch.ops + (state->rest_bytes > 0)))
         return;
-    bool communicates = s->scratch.messages > parent->messages;
     Label draft = {.state = state,
                    .parent = parent,
                    .step = *step,
@@ -215,19 +256,20 @@ static void consider(void *user, const ChmStep *step)
                    .total_bytes = s->scratch.total_sent,
                    .messages = s->scratch.messages,
                    .length = parent->length + 1,
-                   .ops = parent->ops + communicates,
+                   .ops = s->scratch.ops,
                    .sent = s->scratch.sent,
                    .received = s->scratch.received};
     if (!enters(s, state, &draft))
         return;
     size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
     Label *l = chm_arena_copy(s->arena, &draft, sizeof draft);
+    l->number = ++s->labels;
     l->sent = chm_arena_copy(s->arena, draft.sent, bytes);
     l->received = chm_arena_copy(s->arena, draft.received, bytes);
     CHM_PUSH(s->arena, &state->labels, l);
-    if (step->to == s->space->to) {
+    if (arrived) {
         if (!s->best || compare_labels(l, s->best, s->scratch.ranks) < 0)
-            s->best = l;
+            set_best(s, l);
     } else {
         heap_push(s, l);
     }
@@ -235,89 +277,124 @@ static void consider(void *user, const ChmStep *step)
 
 /* ---- exchanges */
 
-/* No exchange between the two takes less: what the worst rank lacks. Cheap, to spare most of the exact prices. */
-static double least_exchange_s(const Search *s, const ChmLayout *from, const ChmLayout *to)
+/* The boxes of a layout by rank; empty where it is absent. Kept with the state: they are asked for again and again. */
+static const ChmBox *boxes_of(Search *s, State *state)
 {
-    const ChmShape *shape = s->space->shape;
-    int64_t worst = 0;
-    for (int32_t r = 0; r < s->scratch.ranks; r++) {
-        if (!chm_layout_present(to, r))
-            continue;
-        ChmBox need, have, both;
-        chm_layout_box(shape, to, r, &need);
-        int64_t lacks = chm_box_elems(&need);
-        if (from->partial == to->partial && chm_layout_present(from, r)) {
-            chm_layout_box(shape, from, r, &have);
-            chm_box_meet(&need, &have, &both);
-            lacks -= chm_box_elems(&both);
+    if (!state->boxes) {
+        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->scratch.ranks);
+        for (int32_t r = 0; r < s->scratch.ranks; r++) {
+            state->boxes[r].ndims = s->space->shape->ndims;
+            if (chm_layout_present(state->layout, r))
+                chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
         }
-        worst = lacks > worst ? lacks : worst;
     }
-    return (double)(worst * chm_dtypes[s->dtype].bytes) / s->topology->bandwidth_bytes_per_s;
+    return state->boxes;
+}
+
+typedef struct Least {
+    double time_s;
+    int64_t total_bytes;
+} Least;
+
+/* No exchange between the two takes less: what the worst rank lacks, and what is lacked in all over the ranks that can
+ * send. Cheap, to spare most of the exact prices. */
+static Least least_exchange(Search *s, State *from, State *to)
+{
+    const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
+    bool same_sums = from->layout->partial == to->layout->partial;
+    int64_t worst = 0, all = 0, senders = 0;
+    for (int32_t r = 0; r < s->scratch.ranks; r++) {
+        ChmBox both;
+        int64_t lacks = chm_box_elems(&need[r]);
+        senders += chm_box_elems(&have[r]) > 0;
+        if (same_sums && lacks > 0 && chm_box_meet(&need[r], &have[r], &both))
+            lacks -= chm_box_elems(&both);
+        worst = lacks > worst ? lacks : worst;
+        all += lacks;
+    }
+    if (senders > 0 && all / senders > worst)
+        worst = all / senders;
+    int64_t bytes = chm_dtypes[s->dtype].bytes;
+    return (Least){(double)(worst * bytes) / s->topology->bandwidth_bytes_per_s, all * bytes};
 }
 
 static void consider_exchanges(Search *s)
 {
-    const ChmLayout *from = s->at->state->layout;
-    for (int32_t i = 0; i < s->stops.len && s->moves < CHM_ROUTE_MAX_MOVES; i++) {
+    Label *at = s->at;
+    for (int32_t i = 0; i < s->stops.len && s->work < s->max_work; i++) {
         const ChmLayout *to = s->stops.at[i];
-        if (to == from || to->partial & ~from->partial)
+        if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
             continue;
-        double time_s = s->at->time_s + least_exchange_s(s, from, to);
-        if (hopeless(s, time_s) || hopeless(s, time_s + state_of(s, to)->rest_s))
+        State *state = state_of(s, to);
+        int64_t more = state->rest_bytes, ops = at->ops + 1 + (more > 0);
+        if (hopeless(s, at->time_s + state->rest_s, at->total_bytes + more, ops))
             continue;
-        ChmStep step = chm_arrow_exchange(from, to);
+        s->work += s->scratch.ranks / 8;
+        Least least = least_exchange(s, at->state, state);
+        if (hopeless(s, at->time_s + state->rest_s + least.time_s, at->total_bytes + more + least.total_bytes, ops))
+            continue;
+        ChmStep step = chm_arrow_exchange(at->state->layout, to);
         consider(s, &step);
     }
 }
 
 /* ---- the search */
 
-/* A first way, so that the search has something to beat. */
-static void consider_baseline(Search *s, Label *start)
+/* A way known beforehand, so that the search has something to beat. */
+static void consider_way(Search *s, Label *start, const ChmSteps *steps)
 {
-    ChmSteps steps = {0};
-    chm_arrow_baseline(s->space->ctx, s->arena, s->space->shape, s->space->from, s->space->to, &steps);
     s->at = start;
-    for (int32_t i = 0; i < steps.len; i++) {
-        consider(s, &steps.at[i]);
-        State *state = state_of(s, steps.at[i].to);
+    for (int32_t i = 0; i < steps->len; i++) {
+        consider(s, &steps->at[i]);
+        State *state = state_of(s, steps->at[i].to);
         if (state->labels.len == 0)
             return; /* hopeless already */
         s->at = state->labels.at[0];
     }
 }
 
-static void search(Search *s)
+static void expand(Search *s)
+{
+    Label *at = s->at;
+    if (at->expanded) {
+        consider_exchanges(s);
+        return;
+    }
+    ChmStep last = chm_arrow_exchange(at->state->layout, s->space->to);
+    consider(s, &last);
+    route_moves(s->space, at->state->layout, consider, s);
+    at->expanded = true;
+    heap_push(s, at);
+}
+
+static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
     chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
+    s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
     start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     CHM_PUSH(s->arena, &start->state->labels, start);
-    ChmStep direct = chm_arrow_exchange(space->from, space->to);
-    s->at = start;
-    consider(s, &direct);
-    consider_baseline(s, start);
+    consider_way(s, start, known);
     if (!route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
         s->stops.len = 0; /* exchanges go straight to the target */
-        CHM_PUSH(s->arena, &s->stops, space->to);
         s->exact = false;
     }
     heap_push(s, start);
-    while (s->heap.len > 0 && s->moves < CHM_ROUTE_MAX_MOVES) {
+    while (s->heap.len > 0 && s->work < s->max_work) {
         s->at = heap_pop(s);
         if (s->at->dominated)
             continue;
-        if (hopeless(s, promise(s->at)))
-            break;
-        route_moves(space, s->at->state->layout, consider, s);
-        consider_exchanges(s);
+        State *here = s->at->state;
+        if (hopeless(s, s->at->time_s + here->rest_s, s->at->total_bytes + here->rest_bytes,
+                     s->at->ops + (here->rest_bytes > 0)))
+            continue;
+        expand(s);
     }
-    s->exact = s->exact && s->moves < CHM_ROUTE_MAX_MOVES;
+    s->exact = s->exact && s->work < s->max_work;
 }
 
 /* The steps of a label, neighbouring slices on one dim joined. */
@@ -355,13 +432,25 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
 
 static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena *scratch, ChmRoute *route)
 {
-    Search s = {.arena = scratch, .topology = r->topology, .space = space, .dtype = dtype, .exact = route->exact};
-    search(&s);
     ChmSteps steps = {0};
-    steps_of(&s, s.best, &steps);
+    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
+    /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
+    const double weights[] = {5.0, 1.0};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        Search s = {.arena = scratch,
+                    .topology = r->topology,
+                    .space = space,
+                    .dtype = dtype,
+                    .weight = weights[i],
+                    .max_work = CHM_ROUTE_MAX_WORK,
+                    .exact = true};
+        search(&s, &steps);
+        steps = (ChmSteps){0};
+        steps_of(&s, s.best, &steps);
+        route->exact = s.exact;
+    }
     for (int32_t i = 0; i < steps.len; i++)
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
-    route->exact = s.exact;
 }
 
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
