@@ -88,6 +88,40 @@ static void report(ChmJob *job)
         chm_report_times(job);
 }
 
+/* Sizes of the emitted C are 64-bit numbers. */
+static ChmStatus check_arena(ChmJob *job, ChmModule *m)
+{
+    ChmBuffers buffers;
+    chm_buffers_plan(&job->ctx.arena, m, &buffers);
+    if (buffers.arena_bytes <= INT64_MAX - 4096)
+        return CHM_OK;
+    chm_out_puts(&job->err, "chimerac: error: the buffers of a rank do not fit an address space\n");
+    return CHM_ERR_INPUT;
+}
+
+static ChmStatus emit(ChmJob *job)
+{
+    const ChmOptions *o = &job->options;
+    if (!o->emit) {
+        chm_plan_print(&job->text, job->plan);
+        return CHM_OK;
+    }
+    ChmStatus st = CHM_OK;
+    if (o->emit->takes_driver)
+        st = check_arena(job, job->best);
+    if (!st && o->driver)
+        st = check_arena(job, job->baseline);
+    if (st)
+        return st;
+    ChmEmitJob e = {.module = job->best,
+                    .baseline = job->baseline,
+                    .topology = &chm_default_topology,
+                    .driver = o->driver,
+                    .arena = &job->ctx.arena};
+    o->emit->emit(&e, &job->text);
+    return CHM_OK;
+}
+
 static ChmStatus compile(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
@@ -96,19 +130,10 @@ static ChmStatus compile(ChmJob *job)
         st = chm_job_load(job);
     if (!st)
         st = chm_job_optimize(job);
-    if (st)
-        return st;
-    if (o->emit) {
-        ChmEmitJob emit = {.module = job->best,
-                           .baseline = job->baseline,
-                           .topology = &chm_default_topology,
-                           .driver = o->driver,
-                           .arena = &job->ctx.arena};
-        o->emit->emit(&emit, &job->text);
-    } else {
-        chm_plan_print(&job->text, job->plan);
-    }
-    st = chm_output_write(&job->ctx.arena, o->output, &job->text, &job->err);
+    if (!st)
+        st = emit(job);
+    if (!st)
+        st = chm_output_write(&job->ctx.arena, o->output, &job->text, &job->err);
     if (!st)
         report(job);
     return st;
