@@ -18,7 +18,7 @@ make 'print("plan p; mesh m (a = " + "9" * 100000 + ");")' >long-number
 make 'import sys; sys.stdout.buffer.write(b"plan p;\0mesh m (a = 2);\0")' >nul
 make 'print("plan p; /* never closed")' >unclosed
 make 'print("\ufeffplan p;")' >bom
-head -c 200 "$plan" >cut
+head -c 200 "$plan" >cut-off
 : >empty
 printf 'plan p;' >no-newline
 "$CHIMERAC" -q --emit=ir "$plan" >good.ir || bad "no IR"
@@ -27,7 +27,7 @@ sed 's/shift %1/shift %9/' good.ir >wrong-name.ir
 sed '/^output/d' good.ir >no-output.ir
 sed 's/shift/sh\\ft/' good.ir >wrong-op.ir
 
-for file in garbage long-comment long-line long-name deep deep-minus long-number nul unclosed bom cut empty no-newline \
+for file in garbage long-comment long-line long-name deep deep-minus long-number nul unclosed bom cut-off empty no-newline \
     ./*.ir; do
     [ "$file" != ./good.ir ] || continue
     for language in plan ir; do

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Where -o may lead, and that a failure leaves nothing behind and nothing changed.
+# shellcheck disable=SC2016 # expanded by the inner shell
 # shellcheck source=tests/e2e/common.inc
 . "$(dirname "$0")/common.inc"
 plan=$pairs/tp_pp.plan
