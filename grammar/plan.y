@@ -83,15 +83,21 @@ items:
   ;
 
 item:
-    "plan" NAME semi                              { chm_ast_plan(p, @$, $2); (void)$3; }
-  | "param" NAME "=" expr semi                    { chm_ast_param(p, @$, $2, $4, $5); }
-  | "param" NAME error                            { chm_ast_param(p, @$, $2, NULL, false); }
-  | "mesh" NAME "(" sizes ")" semi                { chm_ast_mesh(p, @$, $2, $4, $6); }
-  | "mesh" NAME error                             { chm_ast_mesh(p, @$, $2, NULL, false); }
-  | "tensor" NAME ":" NAME "[" sizes "]" semi     { chm_ast_tensor(p, @$, $2, $4, $6, $8); }
-  | "tensor" NAME error                           { chm_ast_tensor(p, @$, $2, $2, NULL, false); }
+    plan NAME semi                                { chm_ast_plan(p, @$, $2); (void)$3; }
+  | param NAME "=" expr semi                      { chm_ast_param(p, @$, $2, $4, $5); }
+  | param NAME error                              { chm_ast_param(p, @$, $2, NULL, false); }
+  | mesh NAME "(" sizes ")" semi                  { chm_ast_mesh(p, @$, $2, $4, $6); }
+  | mesh NAME error                               { chm_ast_mesh(p, @$, $2, NULL, false); }
+  | tensor NAME ":" NAME "[" sizes "]" semi       { chm_ast_tensor(p, @$, $2, $4, $6, $8); }
+  | tensor NAME error                             { chm_ast_tensor(p, @$, $2, $2, NULL, false); }
   | step_open stmts last "}"
   ;
+
+/* The words that end the skipping after an error. */
+plan: "plan" { yyerrok; };
+param: "param" { yyerrok; };
+mesh: "mesh" { yyerrok; };
+tensor: "tensor" { yyerrok; };
 
 semi:
     ";"                                           { $$ = true; }
@@ -109,7 +115,7 @@ size_list:
   ;
 
 step_open:
-    "step" "{"                                    { chm_ast_step(p, @1); }
+    "step" "{"                                    { chm_ast_step(p, @1); yyerrok; }
   | "step" error "{"                              { chm_ast_step(p, @1); yyerrok; }
   ;
 

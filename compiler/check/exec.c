@@ -90,8 +90,8 @@ typedef struct Request {
     ChmModule *m;
     const ChmExpects *expected;
     const ChmDataSpec *spec;
-    int64_t limit_bytes;
-    int64_t need_bytes; /* set when the limit stands in the way */
+    int64_t limit_bytes; /* 0: the default */
+    int64_t need_bytes;  /* set when the limit stands in the way */
     const char *obstacle;
     void *block; /* malloc'ed; the entry frees it */
     ChmStatus status;
@@ -103,6 +103,8 @@ static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
     q->obstacle = find_obstacle(&x, q->spec);
     if (q->obstacle)
         return CHM_ERR_INTERNAL;
+    if (q->limit_bytes <= 0)
+        q->limit_bytes = DEFAULT_LIMIT_BYTES;
     chm_buffers_plan(scratch, q->m, &x.buffers);
     int64_t ranks = x.ranks, lists;
     if (!chm_mul64(ranks, 1 + q->m->tensors.len + q->expected->len, &lists))
@@ -131,6 +133,13 @@ static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
     return CHM_OK;
 }
 
+/* Alone in a function, so that no variable is live across it. */
+static void run_guarded(Request *q, ChmArena *scratch, ChmRunReport *report)
+{
+    if (CHM_TRY(scratch->guard))
+        q->status = run(q, scratch, report);
+}
+
 ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *data, int64_t memory_limit_bytes,
                   ChmRunReport *report)
 {
@@ -139,12 +148,11 @@ ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *d
     ChmCtx *ctx = m->ctx;
     ChmGuard guard = {.fail_at = ctx->guard.fail_at};
     ChmArena scratch;
-    Request q = {.m = m, .expected = expected, .spec = data, .status = CHM_ERR_MEMORY};
-    q.limit_bytes = memory_limit_bytes > 0 ? memory_limit_bytes : DEFAULT_LIMIT_BYTES;
+    Request q = {
+        .m = m, .expected = expected, .spec = data, .limit_bytes = memory_limit_bytes, .status = CHM_ERR_MEMORY};
     *report = (ChmRunReport){0};
     chm_arena_init(&scratch, &guard);
-    if (CHM_TRY(&guard))
-        q.status = run(&q, &scratch, report);
+    run_guarded(&q, &scratch, report);
     chm_arena_fini(&scratch);
     free(q.block);
     ctx->guard.fail_at = guard.fail_at;

@@ -32,8 +32,9 @@ typedef struct Exchange {
     const ChmMesh *mesh;
     const ChmLayout *from;
     ChmAxisSeq replicas;     /* axes in which the holders of a piece differ, in mesh order: rank order */
-    ChmAxisSeq settled;      /* axes whose contributions are summed here */
-    int64_t holders, pieces; /* the extents of the two */
+    const int32_t *holder;   /* of them, counted from the first, in rank order */
+    const int32_t *piece;    /* first holders of the contributions that are summed here, from that of the first */
+    int64_t holders, pieces; /* lengths of the two */
     int64_t blocks[CHM_MAX_DIMS];
     int32_t receiver;
     int32_t receiver_first;   /* first holder of what the receiver has itself, or -1 */
@@ -41,22 +42,30 @@ typedef struct Exchange {
     ChmBox want;
 } Exchange;
 
+static void send_part(Exchange *x, int32_t sender, int64_t elems)
+{
+    ChmTraffic *t = x->t;
+    t->step_sent[sender] = chm_sat_add(t->step_sent[sender], elems * x->elem_bytes);
+    t->step_sends[sender]++;
+    x->receiver_senders++;
+}
+
 /* The holders of one contribution to a piece, 'first' being the lowest of them, send their parts. */
 static void send_piece(Exchange *x, int64_t elems, int32_t first)
 {
-    ChmTraffic *t = x->t;
     if (first == x->receiver_first)
         return;
-    for (int64_t k = 0; k < x->holders; k++) {
-        int64_t part = chm_block_len(elems, x->holders, k);
-        if (part == 0)
-            continue;
-        int32_t sender = first + chm_seq_offset(x->mesh, &x->replicas, k);
-        t->step_sent[sender] = chm_sat_add(t->step_sent[sender], part * x->elem_bytes);
-        t->step_sends[sender]++;
-        x->receiver_senders++;
+    if (elems % x->holders == 0) { /* spares the divisions below: this is the inner loop of all pairs that meet */
+        for (int64_t k = 0; k < x->holders; k++)
+            send_part(x, first + x->holder[k], elems / x->holders);
+    } else {
+        for (int64_t k = 0; k < x->holders; k++) {
+            int64_t part = chm_block_len(elems, x->holders, k);
+            if (part > 0)
+                send_part(x, first + x->holder[k], part);
+        }
     }
-    int64_t *received = &t->step_received[x->receiver];
+    int64_t *received = &x->t->step_received[x->receiver];
     *received = chm_sat_add(*received, elems * x->elem_bytes);
 }
 
@@ -65,7 +74,7 @@ static void meet_blocks(Exchange *x, int32_t d, int64_t elems, int32_t first)
 {
     if (d == x->shape->ndims) {
         for (int64_t c = 0; c < x->pieces; c++)
-            send_piece(x, elems, first + chm_seq_offset(x->mesh, &x->settled, c));
+            send_piece(x, elems, first + x->piece[c]);
         return;
     }
     int64_t n = x->shape->dim_size[d], k = x->blocks[d], end;
@@ -90,15 +99,26 @@ static void receive(Exchange *x, const ChmAxisSeq *staying, int32_t pins)
     x->t->step_rounds = chm_max64(x->t->step_rounds, x->receiver_senders);
 }
 
+/* Offsets of the ranks that differ in these axes, in row-major order; the number of them. */
+static int64_t list_offsets(const ChmMesh *m, const ChmAxisSeq *axes, int32_t *out)
+{
+    int64_t n = chm_mesh_extent(m, axes);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = chm_seq_offset(m, axes, i);
+    return n;
+}
+
 void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_bytes, const ChmLayout *from,
                           const ChmLayout *to)
 {
     Exchange x = {.t = t, .shape = shape, .elem_bytes = elem_bytes, .mesh = from->mesh, .from = from};
     ChmAxisSeq staying = chm_seq_of_set(from->partial & to->partial);
-    x.settled = chm_seq_of_set(from->partial & ~to->partial);
+    ChmAxisSeq settled = chm_seq_of_set(from->partial & ~to->partial);
     x.replicas = chm_seq_of_set(chm_replicated_axes(from));
-    x.holders = chm_mesh_extent(x.mesh, &x.replicas);
-    x.pieces = chm_mesh_extent(x.mesh, &x.settled);
+    x.holder = t->step_offsets;
+    x.holders = list_offsets(x.mesh, &x.replicas, t->step_offsets);
+    x.piece = t->step_offsets + t->ranks;
+    x.pieces = list_offsets(x.mesh, &settled, t->step_offsets + t->ranks);
     for (int32_t d = 0; d < shape->ndims; d++)
         x.blocks[d] = chm_layout_block_count(from, d);
     int32_t pins = 0;

@@ -164,6 +164,11 @@ static void (*const rules[CHM_NOPS])(const Change *c) = {
 #undef CHM_OP
 };
 
+int32_t chm_op_weight(ChmOpcode code)
+{
+    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE ? 3 : 2;
+}
+
 /* ---- sums */
 
 void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
@@ -174,6 +179,7 @@ void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
     t->step_sent = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_received = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_sends = CHM_NEW_ARRAY(arena, int32_t, ranks);
+    t->step_offsets = CHM_NEW_ARRAY(arena, int32_t, 2 * (int64_t)ranks);
 }
 
 static void clear_step(ChmTraffic *t)
@@ -202,6 +208,7 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other)
     t->received = memcpy(storage.received, other->received, sizeof *t->received * (size_t)t->ranks);
     t->step_sent = memcpy(storage.step_sent, other->step_sent, sizeof *t->step_sent * (size_t)t->ranks);
     t->step_received = memcpy(storage.step_received, other->step_received, sizeof *t->step_received * (size_t)t->ranks);
+    t->step_offsets = storage.step_offsets;
     t->step_sends = memcpy(storage.step_sends, other->step_sends, sizeof *t->step_sends * (size_t)t->ranks);
 }
 
@@ -229,7 +236,7 @@ void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *sha
     }
     t->total_sent = chm_sat_add(t->total_sent, t->step_total_sent);
     t->messages = chm_sat_add(t->messages, t->step_messages);
-    t->ops += t->step_total_sent > 0;
+    t->ops += t->step_total_sent > 0 ? chm_op_weight(step->code) : 0;
     t->time_s += t->step_time_s;
 }
 

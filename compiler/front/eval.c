@@ -4,6 +4,8 @@
  */
 #include "front/sema.h"
 
+#include <assert.h>
+
 static bool eval_param(ChmSema *s, const ChmExpr *e, int64_t *value)
 {
     ChmName name = {e->param, e->span};
@@ -33,9 +35,16 @@ static bool overflows(ChmSema *s, const ChmExpr *e, const char *op, int64_t a, i
     return false;
 }
 
+static bool negative_overflows(ChmSema *s, const ChmExpr *e, int64_t a)
+{
+    chm_error(s->diags, e->span, "-(%lld) does not fit 64 bits", (long long)a);
+    return false;
+}
+
 static bool eval_division(ChmSema *s, const ChmExpr *e, int64_t a, int64_t b, int64_t *value)
 {
     bool is_div = e->kind == CHM_EXPR_DIV;
+    assert(e->right);
     if (b == 0) {
         chm_error(s->diags, e->right->span, "%s by zero", is_div ? "division" : "remainder of a division");
         return false;
@@ -70,7 +79,7 @@ bool chm_eval(ChmSema *s, const ChmExpr *e, int64_t *value)
     case CHM_EXPR_PARAM:
         return eval_param(s, e, value);
     case CHM_EXPR_NEG:
-        return chm_sub64(0, a, value) || overflows(s, e, "-", 0, a);
+        return chm_sub64(0, a, value) || negative_overflows(s, e, a);
     case CHM_EXPR_ADD:
         return chm_add64(a, b, value) || overflows(s, e, "+", a, b);
     case CHM_EXPR_SUB:

@@ -21,7 +21,6 @@ static const ChmTensor *tensor_of(const ChmModule *m, const char *name)
 void chm_plan_expects(ChmArena *arena, const ChmPlan *plan, const ChmModule *m, ChmExpects *out)
 {
     const ChmStmt **origin = CHM_NEW_ARRAY(arena, const ChmStmt *, plan->stmts.len);
-    *out = (ChmExpects){0};
     for (int32_t i = 0; i < plan->stmts.len; i++) {
         const ChmStmt *s = plan->stmts.at[i];
         origin[i] = s->kind == CHM_STMT_INPUT ? s : origin[s->operand->index];

@@ -44,17 +44,16 @@ void chm_scan_stray(ChmParser *p, const char *text, int len)
     } else if (s[0] >= 0x80 || s[0] < 0x20 || s[0] == 0x7F) {
         chm_error(p->diags, at, "unexpected byte 0x%02X", (unsigned)s[0]);
     } else {
+        at.end = at.begin + 1;
         chm_error(p->diags, at, "unexpected character '%c'", s[0]);
     }
-    p->syntax_errors = true;
 }
 
 /* Text that means something else than it should say. */
 void chm_scan_mended(ChmParser *p, const char *found, const char *help)
 {
     ChmSpan at = p->last;
-    if (at.end - at.begin > 3)
-        at.end = at.begin + (uint32_t)strlen(found);
+    at.end = at.begin + (uint32_t)strlen(found);
     ChmDiag *d = chm_error(p->diags, at, "unexpected '%s'", found);
     chm_help(p->diags, d, "%s", help);
 }
@@ -102,9 +101,8 @@ const ChmExpr *chm_scan_bad_number(ChmParser *p, const char *text, int len)
 
 /* ---- memory of the scanner: in the arena, with the size before each block so that it can be copied when it grows */
 
-typedef union BlockHead {
-    size_t bytes;
-    max_align_t align;
+typedef struct BlockHead {
+    _Alignas(max_align_t) size_t bytes;
 } BlockHead;
 
 void *chm_scan_alloc(ChmParser *p, size_t bytes)

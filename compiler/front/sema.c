@@ -59,7 +59,7 @@ static void check_defines(ChmSema *s)
         const char *near = chm_did_you_mean(name, s->params.names.at, s->params.names.len);
         if (near)
             chm_help(s->diags, d, "Did you mean '%s'?", near);
-        else if (s->params.names.len == 0)
+        else
             chm_help(s->diags, d, "Declare it: `param %s = ...;`.", name);
     }
 }

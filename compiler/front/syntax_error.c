@@ -121,14 +121,30 @@ static bool on_one_line(const ChmSource *s, uint32_t begin, uint32_t end)
     return memchr(s->text + begin, '\n', end - begin) == NULL;
 }
 
+/* The expected word that a name may be a slip of, or NULL. */
+static const char *near_keyword(ChmParser *p, Expected e, ChmSpan at)
+{
+    const char *words[sizeof keywords / sizeof *keywords];
+    int32_t n = 0;
+    for (int i = 0; i < e.n; i++) {
+        if (is_keyword(e.names[i]))
+            words[n++] = e.names[i];
+    }
+    const char *name = chm_arena_strndup(p->arena, at.source->text + at.begin, at.end - at.begin);
+    return chm_did_you_mean(name, words, n);
+}
+
 /* A ';' would have done: it is put in, after the token before. */
-static void report_missing_semicolon(ChmParser *p, const char *found, ChmSpan at)
+static void report_missing_semicolon(ChmParser *p, Expected e, const char *found, ChmSpan at)
 {
     if (is(found, "end of file") || !on_one_line(p->source, p->prev_end, at.begin)) {
         chm_error(p->diags, (ChmSpan){p->source, p->prev_end, p->prev_end}, "expected ';' after %s", statement(p));
     } else {
         ChmDiag *d = chm_error(p->diags, at, "expected ';' after %s, found %s", statement(p), describe(p, found, at));
-        if (p->head == T_OUTPUT && (is(found, "at") || is(found, "[")))
+        const char *near = is(found, "name") ? near_keyword(p, e, at) : NULL;
+        if (near)
+            chm_help(p->diags, d, "Did you mean '%s'?", near);
+        else if (p->head == T_OUTPUT && (is(found, "at") || is(found, "[")))
             chm_help(p->diags, d,
                      "An output has the layout of its value; only a sum still owed is repeated: "
                      "`output x partial(tp);`.");
@@ -151,12 +167,16 @@ static const char *hint(const ChmParser *p, Expected e, const char *found)
             return "Axes have names: `mesh m (dp = 2, tp = 4);`.";
         if (p->head == T_TENSOR)
             return "Dims have names: `tensor x : f32[seq = 8192, hidden = 2048];`.";
-        return "Dims, axes and values are named, never numbered.";
+        if (p->head == T_NAME && !has(e, "output"))
+            return "Dims and axes are named, never numbered.";
+        return "A name begins with a letter.";
     }
     if (has(e, "name") && is(found, "%"))
         return "Names stand without '%' in a plan; '%' belongs to IR text.";
     if (has(e, "->"))
         return "A layout change is written `new = old -> [seq/tp, hidden];`, an input `x0 = input x [seq, hidden];`.";
+    if (has(e, "=") && is(found, "name") && p->head == T_NAME)
+        return "A statement is `name = input ...;`, `name = value -> ...;` or `output value;`.";
     if (has(e, "[") && p->saw_arrow)
         return "An arrow points at a layout: all dims in brackets, as in `-> [seq/tp, hidden]`.";
     if (has(e, "=") && (is(found, ",") || is(found, ")") || is(found, "]")) && p->head == T_MESH)
@@ -186,7 +206,7 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
     if (gave_up)
         return;
     if (p->complete) {
-        report_missing_semicolon(p, found, at);
+        report_missing_semicolon(p, e, found, at);
         return;
     }
     bool at_statement = has(e, "output");
@@ -200,7 +220,10 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
     }
     ChmDiag *d = chm_error(p->diags, at, "expected %s, found %s", join(p, e), describe(p, found, at));
     const char *help = hint(p, e, found);
-    if (help)
+    const char *near = is(found, "name") ? near_keyword(p, e, at) : NULL;
+    if (near)
+        chm_help(p->diags, d, "Did you mean '%s'?", near);
+    else if (help)
         chm_help(p->diags, d, "%s", help);
     if (at_statement && is(found, "end of file"))
         chm_note(p->diags, d, p->plan->step_span, "the step begins here");

@@ -111,7 +111,8 @@ void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *a
     for (int32_t i = 0; i < axes->len; i++) {
         const ChmIrPair *p = &axes->at[i];
         if (p->number < 1 || !chm_mul64(ranks, p->number, &ranks) || ranks > INT32_MAX) {
-            ERROR(r, p->span, p->number < 1 ? "axis '%s' has no ranks" : "with axis '%s' the mesh has too many ranks",
+            ERROR(r, p->span,
+                  p->number < 1 ? "axis '%s' has no ranks" : "with axis '%s' the mesh has more than 2147483647 ranks",
                   p->name.text);
             return;
         }

@@ -17,7 +17,10 @@ void chm_ir_unknown(ChmIrReader *r, ChmIrName name, const char *kind, const char
     if (r->syntax_errors)
         return;
     ChmDiag *d = ERROR(r, name.span, "unknown %s '%s'", kind, name.text);
-    const char *near = n <= MAX_SUGGESTED_FROM && d->text ? chm_did_you_mean(name.text, known, n) : NULL;
+    bool numbered = name.text[0] == '%' && name.text[1] >= '0' && name.text[1] <= '9'; /* is near to any other */
+    const char *near = NULL;
+    if (d->text && n <= MAX_SUGGESTED_FROM && !numbered)
+        near = chm_did_you_mean(name.text, known, n);
     if (near)
         HELP(r, d, "Did you mean '%s'?", near);
     else if (strcmp(kind, "value") == 0)

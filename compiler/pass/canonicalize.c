@@ -51,9 +51,10 @@ int32_t chm_pass_canonicalize(ChmModule *m, const ChmPassEnv *env)
         ChmAxisSeq over = canonical_axes(m, op);
         if (!chm_seq_equal(&over, &op->attrs.over)) {
             const char *before = chm_op_text(&w, op);
+            bool shorter = over.len < op->attrs.over.len;
             op->attrs.over = over;
-            chm_rewrite_applied(&w, op, 0, "%s is %s: axes of size 1 have no say, nor has the order of a sum", before,
-                                chm_op_text(&w, op));
+            chm_rewrite_applied(&w, op, 0, "%s is %s: %s", before, chm_op_text(&w, op),
+                                shorter ? "an axis of size 1 has no state" : "a sum has no order of axes");
         }
     }
     chm_renames_finish(&renames);
