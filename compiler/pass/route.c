@@ -110,12 +110,20 @@ static bool is_that_op(const ChmOp *op, const Way *way)
     return way->source == op->operand && way->steps.len == 1 && way->steps.at[0].code == op->code;
 }
 
+static bool is_plain(const Way *way)
+{
+    for (int32_t i = 0; i < way->steps.len; i++)
+        if (is_exchange(way->steps.at[i].code))
+            return false;
+    return true;
+}
+
 /* Is the way worth a change of what is there? When it is cheaper, or as cheap and made of plain ops instead of an
  * exchange. */
 static bool better(const ChmOp *op, const Way *way, const Way *old)
 {
     int order = chm_price_compare(&way->price, &old->price);
-    return order < 0 || (order == 0 && is_exchange(op->code) && op->made_of_len == 0 && !is_that_op(op, way));
+    return order < 0 || (order == 0 && is_exchange(op->code) && op->made_of_len == 0 && is_plain(way));
 }
 
 static void put_in_place(Routing *r, ChmOp *op, const Way *way)

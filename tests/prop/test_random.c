@@ -2,8 +2,9 @@
  *
  * tests/prop/test_random.c - random plans through the whole compiler.
  *
- *   test_random [--count N] [--seed S]        plans S, S+1, ... S+N-1
- *   test_random --write-plans DIR K [--seed S]  K of them, for at most 8 ranks, as files for tests over MPI
+ *   test_random [--count N] [--seed S]            plans S, S+1, ... S+N-1, each for at most 64 ranks
+ *   test_random --write-plans DIR K [--seed S]    K of them, for at most 8 ranks, as files for tests over MPI
+ *   --ranks N                                     another number of ranks at most
  *
  * Each plan is lowered, and compiled at every -O level and with every pass by itself. What comes out must type-check,
  * mean what the plan means by validation and by execution for all ranks, print to a text that parses back to the same,
@@ -204,18 +205,18 @@ static bool try_plan(Trial *t)
 
 /* ---- the program */
 
-static bool try_seed(uint64_t seed)
+static bool try_seed(uint64_t seed, int32_t max_ranks)
 {
     Trial t = {.data = {.seed = seed, .random_float = seed % 4 == 3}};
     chm_ctx_init(&t.ctx);
     chm_out_init(&t.plan_text, &t.ctx.guard);
     chm_out_init(&t.ir, &t.ctx.guard);
     chm_out_init(&t.again, &t.ctx.guard);
-    gen_plan(&t.plan_text, seed, 64);
+    gen_plan(&t.plan_text, seed, max_ranks);
     bool ok = try_plan(&t);
     if (!ok)
-        printf("seed %" PRIu64 ": %s: %s\n\n%s\nto repeat: test_random --seed %" PRIu64 " --count 1\n\n", seed, t.stage,
-               t.failure, chm_out_text(&t.plan_text), seed);
+        printf("seed %" PRIu64 ": %s: %s\n\n%s\nto repeat: test_random --ranks %d --count 1 --seed %" PRIu64 "\n\n",
+               seed, t.stage, t.failure, chm_out_text(&t.plan_text), (int)max_ranks, seed);
     chm_module_free(t.baseline);
     chm_out_fini(&t.plan_text);
     chm_out_fini(&t.ir);
@@ -224,13 +225,13 @@ static bool try_seed(uint64_t seed)
     return ok;
 }
 
-static bool write_plan(const char *folder, uint64_t seed)
+static bool write_plan(const char *folder, uint64_t seed, int32_t max_ranks)
 {
     ChmGuard guard = {0};
     ChmOut text, path;
     chm_out_init(&text, &guard);
     chm_out_init(&path, &guard);
-    gen_plan(&text, seed, 8);
+    gen_plan(&text, seed, max_ranks);
     chm_out_printf(&path, "%s/random_%" PRIu64 ".plan", folder, seed);
     FILE *f = fopen(chm_out_text(&path), "w");
     bool ok = f && fputs(chm_out_text(&text), f) >= 0;
@@ -249,23 +250,26 @@ static uint64_t number_of(const char *text)
 
 int main(int argc, char **argv)
 {
-    uint64_t count = 2000, seed = 0, failures = 0;
+    uint64_t count = 2000, seed = 0, ranks = 0, failures = 0;
     const char *folder = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--count") == 0)
             count = number_of(argv[++i]);
         else if (strcmp(argv[i], "--seed") == 0)
             seed = number_of(argv[++i]);
+        else if (strcmp(argv[i], "--ranks") == 0)
+            ranks = number_of(argv[++i]);
         else if (strcmp(argv[i], "--write-plans") == 0 && i + 2 < argc) {
             folder = argv[++i];
             count = number_of(argv[++i]);
         } else {
-            fprintf(stderr, "usage: %s [--count N] [--seed S] [--write-plans DIR K]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--count N] [--seed S] [--ranks N] [--write-plans DIR K]\n", argv[0]);
             return 2;
         }
     }
+    int32_t max_ranks = ranks ? (int32_t)ranks : folder ? 8 : 64;
     for (uint64_t s = seed; s < seed + count && failures < 5; s++)
-        failures += !(folder ? write_plan(folder, s) : try_seed(s));
+        failures += !(folder ? write_plan(folder, s, max_ranks) : try_seed(s, max_ranks));
     if (!folder)
         printf("%" PRIu64 " plans from seed %" PRIu64 ": %s\n", count, seed, failures ? "FAILED" : "ok");
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
