@@ -237,7 +237,7 @@ static void count_contribution(World *w, const ChmLayout *from, const ChmLayout 
                                Count *c)
 {
     int64_t elems = w->shape->elems, index[CHM_MAX_DIMS];
-    int32_t list[64];
+    int32_t list[64] = {0};
     int64_t size[64] = {0}, seen[64] = {0}; /* of a piece, by its first holder */
     for (int32_t count_only = 1; count_only >= 0; count_only--)
         for (int64_t e = 0; e < elems; e++) {
