@@ -115,7 +115,7 @@ size_list:
   ;
 
 step_open:
-    "step" "{"                                    { chm_ast_step(p, @1); }
+    "step" "{"                                    { chm_ast_step(p, @1); yyerrok; }
   | "step" error "{"                              { chm_ast_step(p, @1); yyerrok; }
   ;
 

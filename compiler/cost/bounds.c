@@ -19,6 +19,8 @@
 #define WORK_MAX (INT64_C(1) << 22)
 /* Sets of axes whose cosets are tried as sets of ranks that send together. */
 #define SETS_MAX 32
+/* Meshes up to this size are judged on the stack. */
+#define SMALL_RANKS 256
 
 /* Joint out in bytes of the sets of ranks that differ in these axes, each at the lowest rank of its set. */
 typedef struct Senders {
@@ -139,9 +141,10 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
 
 /* ---- the greatest */
 
-static int64_t divide_up(int64_t a, int64_t b)
+/* What the worst of n ranks does at least when together they do so much; 0 when there are none. */
+static int64_t share(int64_t total, int64_t n)
 {
-    return a / b + (a % b != 0);
+    return n > 0 ? total / n + (total % n != 0) : 0;
 }
 
 /* The worst joint out over the number, among the sets of ranks that differ in these axes. */
@@ -159,7 +162,7 @@ static int64_t worst_senders(const Bound *b, ChmAxes axes, int64_t *joint)
             worst = chm_max64(worst, *sum);
         }
     }
-    return divide_up(worst, chm_mesh_extent(b->mesh, &seq));
+    return share(worst, chm_mesh_extent(b->mesh, &seq));
 }
 
 /* Adds rows, with nothing sent, for the unions of those that there are. */
@@ -177,8 +180,7 @@ static int64_t bound_greatest(Bound *b)
         greatest = chm_max64(greatest, b->in[r]);
         present += b->present[r];
     }
-    if (present > 0)
-        greatest = chm_max64(greatest, divide_up(b->total, present));
+    greatest = chm_max64(greatest, share(b->total, present));
     join_senders(b);
     for (int32_t i = 0; i < b->nsenders; i++)
         greatest = chm_max64(greatest, worst_senders(b, b->senders[i].axes, b->elems_out));
@@ -194,10 +196,27 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
     return bound_greatest(&b);
 }
 
+/* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
+ * meets, so up to SMALL_RANKS nothing is allocated. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
-    return chm_bound_arrows(scratch, shape, dtype, from, &to, 1);
+    int64_t small[2 * SMALL_RANKS];
+    int32_t ranks = from->mesh->ranks;
+    int64_t *figures = ranks <= SMALL_RANKS ? small : CHM_NEW_ARRAY(scratch, int64_t, 2 * (int64_t)ranks);
+    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .in = figures, .out = figures + ranks};
+    chm_demand_of_one(&x);
+
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from));
+    int64_t present = 0, in = 0, out = 0, bytes = chm_dtypes[dtype].bytes;
+    for (int32_t r = 0; r < ranks; r++) {
+        in = chm_max64(in, x.in[r]);
+        out = chm_max64(out, x.out[r]);
+        present += chm_layout_present(from, r) || chm_layout_present(to, r);
+    }
+    int64_t average = share(chm_sat_mul(x.total, bytes), present);
+    int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
+    return chm_max64(in * bytes, chm_max64(joint, average));
 }
 
 ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,

@@ -60,7 +60,7 @@ static void mix_begin(Several *s)
 
 static void cut_rank_dim(Mix *out, const ChmBox *boxes, const uint32_t *bits, int32_t n, int32_t d)
 {
-    int64_t cuts[2 * (CHM_DEMAND_TARGETS + 1)];
+    int64_t cuts[2 * (CHM_DEMAND_TARGETS + 1)] = {0};
     int32_t ncuts = 0;
     for (int32_t i = 0; i < 2 * n; i++) { /* insertion sort */
         int64_t cut = i % 2 ? boxes[i / 2].hi[d] : boxes[i / 2].lo[d];

@@ -31,18 +31,23 @@ static bool with_color(const ChmJob *job)
     return isatty(STDERR_FILENO) && !(no_color && *no_color) && term && term[0] != 'd' /* dumb */;
 }
 
-void chm_job_flush(ChmJob *job)
+/* All that takes memory of telling the user. */
+static void render(ChmJob *job)
 {
     ChmDiags *d = &job->ctx.diags;
-    if (d->list.len > 0 || d->errors > 0) {
+    if (d->list.len > 0 || d->errors > 0)
         chm_diags_render(d, &job->diagnostics, with_color(job));
-        fputs(chm_out_text(&job->diagnostics), stderr);
-        chm_out_fini(&job->diagnostics);
-        d->list.len = 0;
-        d->errors = d->warnings = 0;
-    }
+    d->list.len = 0;
+    d->errors = d->warnings = 0;
+}
+
+void chm_job_flush(ChmJob *job)
+{
+    render(job);
+    fputs(chm_out_text(&job->diagnostics), stderr);
     fputs(chm_out_text(&job->err), stderr);
     fflush(stderr);
+    chm_out_fini(&job->diagnostics);
     chm_out_fini(&job->err);
 }
 
@@ -88,6 +93,54 @@ static void report(ChmJob *job)
         chm_report_times(job);
 }
 
+/* Sizes of the emitted C are 64-bit numbers. */
+static ChmStatus check_arena(ChmJob *job, ChmModule *m)
+{
+    ChmBuffers buffers;
+    chm_buffers_plan(&job->ctx.arena, m, &buffers);
+    if (buffers.arena_bytes <= INT64_MAX - 4096)
+        return CHM_OK;
+    chm_out_puts(&job->err, "chimerac: error: the buffers of a rank do not fit an address space\n");
+    return CHM_ERR_INPUT;
+}
+
+static ChmStatus emit(ChmJob *job)
+{
+    const ChmOptions *o = &job->options;
+    if (!o->emit) {
+        chm_plan_print(&job->text, job->plan);
+        return CHM_OK;
+    }
+    ChmStatus st = CHM_OK;
+    if (o->emit->takes_driver)
+        st = check_arena(job, job->best);
+    if (!st && o->driver)
+        st = check_arena(job, job->baseline);
+    if (st)
+        return st;
+    ChmEmitJob e = {.module = job->best,
+                    .baseline = job->baseline,
+                    .topology = &chm_default_topology,
+                    .driver = o->driver,
+                    .arena = &job->ctx.arena};
+    o->emit->emit(&e, &job->text);
+    return CHM_OK;
+}
+
+/* Last of all: nothing after it takes memory, so that a run that fails leaves no output. */
+static ChmStatus write_output(ChmJob *job)
+{
+    ChmOut failure;
+    chm_out_init_arena(&failure, &job->ctx.arena);
+    render(job);
+    ChmStatus st = chm_output_write(&job->ctx.arena, job->options.output, &job->text, &failure);
+    if (st) { /* instead of the report on an output that is not there */
+        chm_out_fini(&job->err);
+        chm_out_puts(&job->err, chm_out_text(&failure));
+    }
+    return st;
+}
+
 static ChmStatus compile(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
@@ -96,22 +149,12 @@ static ChmStatus compile(ChmJob *job)
         st = chm_job_load(job);
     if (!st)
         st = chm_job_optimize(job);
+    if (!st)
+        st = emit(job);
     if (st)
         return st;
-    if (o->emit) {
-        ChmEmitJob emit = {.module = job->best,
-                           .baseline = job->baseline,
-                           .topology = &chm_default_topology,
-                           .driver = o->driver,
-                           .arena = &job->ctx.arena};
-        o->emit->emit(&emit, &job->text);
-    } else {
-        chm_plan_print(&job->text, job->plan);
-    }
-    st = chm_output_write(&job->ctx.arena, o->output, &job->text, &job->err);
-    if (!st)
-        report(job);
-    return st;
+    report(job);
+    return write_output(job);
 }
 
 static ChmStatus execute(ChmJob *job)
@@ -145,7 +188,8 @@ static ChmStatus guarded(ChmJob *job, int argc, char **argv)
     if (CHM_TRY(&job->ctx.guard)) {
         ChmStatus st = steps(job, argc, argv);
         job->ctx.guard.armed = false;
-        return st;
+        if (st != CHM_ERR_MEMORY) /* the executor has a guard of its own */
+            return st;
     }
     fputs("chimerac: error: out of memory\n", stderr);
     return CHM_ERR_MEMORY;

@@ -18,10 +18,10 @@ typedef struct ChmJob {
     ChmModule *best;     /* the schedule chosen */
     ChmModule *trial;    /* under work; NULL between steps */
     ChmExpects expects;
-    ChmOut text;       /* what goes to the output */
-    ChmOut err;        /* what goes to standard error, flushed step by step */
+    ChmOut text;        /* what goes to the output */
+    ChmOut err;         /* what goes to standard error, flushed step by step */
     ChmOut diagnostics; /* rendered, on their way there */
-    ChmOut reproducer; /* a module on which a pass failed */
+    ChmOut reproducer;  /* a module on which a pass failed */
     int32_t nstats;
     ChmPassStat stats[64];
 } ChmJob;

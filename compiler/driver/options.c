@@ -37,7 +37,7 @@ typedef struct Option {
 #undef CHM_OPTION
 
 static const Option options[] = {
-#define CHM_OPTION(CODE, letter, name, argument, metavar, commands, what)                                              \
+#define CHM_OPTION(CODE, letter, name, argument, metavar, commands, what) \
     {letter, name, argument, metavar, commands, what, take_##CODE},
 #include "driver/options.def"
 #undef CHM_OPTION
@@ -207,12 +207,12 @@ static bool take_print_after(Parser *p, const char *value)
     return true;
 }
 
-#define FLAG_HANDLER(CODE, field, to)                                                                                  \
-    static bool take_##CODE(Parser *p, const char *value)                                                              \
-    {                                                                                                                  \
-        (void)value;                                                                                                   \
-        p->o->field = to;                                                                                              \
-        return true;                                                                                                   \
+#define FLAG_HANDLER(CODE, field, to)                     \
+    static bool take_##CODE(Parser *p, const char *value) \
+    {                                                     \
+        (void)value;                                      \
+        p->o->field = to;                                 \
+        return true;                                      \
     }
 FLAG_HANDLER(print_changed, print_changed, true)
 FLAG_HANDLER(verify_each, verify_each, true)
@@ -451,8 +451,9 @@ void chm_options_help(ChmOut *out)
     help_row(out, "ast", "the plan in its own notation, params resolved");
     for (const ChmEmitter *e = chm_emitters; e->name; e++)
         help_row(out, e->name, e->what);
-    chm_out_puts(out, "\nExit status: 0; 1 when the input is wrong, a file cannot be read or written, or an output of 'run'\n"
-                      "is wrong; 2 when the command line is wrong; 70 when the compiler itself failed.\n");
+    chm_out_puts(
+        out, "\nExit status: 0; 1 when the input is wrong, a file cannot be read or written, or an output of 'run'\n"
+             "is wrong; 2 when the command line is wrong; 70 when the compiler itself failed.\n");
 }
 
 void chm_options_list_passes(ChmOut *out)

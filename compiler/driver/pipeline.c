@@ -103,7 +103,8 @@ static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
     if (st) {
         const char *name = culprit ? culprit->name : "(none)";
         chm_job_flush(job);
-        chm_job_internal_error(job, "pass '%s': %s", name, why.text ? why.text : "it left a module that does not type-check");
+        chm_job_internal_error(job, "pass '%s': %s", name,
+                               why.text ? why.text : "it left a module that does not type-check");
         write_reproducer(job, name);
         return CHM_ERR_INTERNAL;
     }

@@ -80,14 +80,18 @@ static void write_contract(ChmC *w)
                    mesh->ranks == 1 ? "" : "s", mesh->name);
     for (int32_t i = 0; i < mesh->naxes; i++)
         chm_out_printf(w->out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
-    chm_out_puts(w->out, "), last axis fastest.\n"
-                         " * A rank hands over its block of each tensor, row-major; NULL where it has none. Buffers do not overlap.\n");
+    chm_out_puts(
+        w->out,
+        "), last axis fastest.\n"
+        " * A rank hands over its block of each tensor, row-major; NULL where it has none. Buffers do not overlap.\n");
     for (int32_t i = 0; i < w->inputs.len; i++)
         write_parameter(w, w->inputs.at[i]->tensor->name, w->inputs.at[i], w->inputs.at[i]->result->type);
     for (int32_t i = 0; i < w->outputs.len; i++)
         write_parameter(w, w->outputs.at[i]->name, w->outputs.at[i], w->outputs.at[i]->operand->type);
-    chm_out_puts(w->out, " * All ranks call each function alike. 0 is success, else a negative ChrtStatus of chrt.h; create leaves the\n"
-                         " * reason in message (NULL, or 1024 bytes), and after run it is what message() returns. */\n");
+    chm_out_puts(
+        w->out,
+        " * All ranks call each function alike. 0 is success, else a negative ChrtStatus of chrt.h; create leaves the\n"
+        " * reason in message (NULL, or 1024 bytes), and after run it is what message() returns. */\n");
 }
 
 static void write_declarations(ChmC *w)
@@ -105,7 +109,8 @@ static void write_declarations(ChmC *w)
 
 static void write_note(ChmC *w)
 {
-    chm_out_printf(w->out, "/* Emitted by chimerac " CHIMERA_VERSION " from the plan '%s'; change the plan instead. */\n",
+    chm_out_printf(w->out,
+                   "/* Emitted by chimerac " CHIMERA_VERSION " from the plan '%s'; change the plan instead. */\n",
                    w->job->baseline->name);
 }
 

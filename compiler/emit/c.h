@@ -35,20 +35,20 @@ typedef struct ChmC {
     const ChmEmitJob *job;
     ChmArena *arena;
     ChmOut *out;
-    const char *name;                   /* of the plan, as an identifier */
+    const char *name; /* of the plan, as an identifier */
     const ChmMesh *mesh;
     ChmCSchedule optimized, baseline;
-    CHM_VEC(const ChmOp *) inputs;      /* of the baseline, by tensor: the signature */
-    CHM_VEC(const ChmOp *) outputs;     /* of the baseline, in order */
+    CHM_VEC(const ChmOp *) inputs;  /* of the baseline, by tensor: the signature */
+    CHM_VEC(const ChmOp *) outputs; /* of the baseline, in order */
     CHM_VEC(ChmCDim) dims;
-    CHM_VEC(const ChmType *) types;     /* distinct, in order of first use */
-    CHM_VEC(ChmAxisSeq) groups;         /* likewise */
+    CHM_VEC(const ChmType *) types; /* distinct, in order of first use */
+    CHM_VEC(ChmAxisSeq) groups;     /* likewise */
 } ChmC;
 
 /* ---- c_names.c */
 const char *chm_c_plan_name(ChmArena *arena, const char *plan);
-const char *chm_c_guard(ChmArena *arena, const char *name); /* "TP_PP_H" */
-const char *chm_c_dtype(ChmDtype dtype);                    /* the C type of an element: "float" */
+const char *chm_c_guard(ChmArena *arena, const char *name);                 /* "TP_PP_H" */
+const char *chm_c_dtype(ChmDtype dtype);                                    /* the C type of an element: "float" */
 const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* the pointer to it, inside NAME_run */
 const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d);           /* "DIM_seq", or "1 [comment]" */
 const char *chm_c_type(ChmC *w, const ChmType *t);                          /* "type_3" */

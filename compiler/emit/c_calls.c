@@ -16,9 +16,9 @@ void chm_c_write_parameters(ChmC *w, const char *head)
     for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
         bool in = i < w->inputs.len;
         const ChmOp *op = in ? w->inputs.at[i] : w->outputs.at[i - w->inputs.len];
-        const char *text = in ? chm_arena_printf(w->arena, "const %s *in_%s", chm_c_dtype(op->tensor->dtype),
-                                                 op->tensor->name)
-                              : chm_arena_printf(w->arena, "%s *out_%s", chm_c_dtype(op->operand->type->dtype), op->name);
+        const char *text =
+            in ? chm_arena_printf(w->arena, "const %s *in_%s", chm_c_dtype(op->tensor->dtype), op->tensor->name)
+               : chm_arena_printf(w->arena, "%s *out_%s", chm_c_dtype(op->operand->type->dtype), op->name);
         chm_out_putc(&line, ',');
         if (column + strlen(text) + 4 > CHM_C_COLUMNS) {
             chm_out_puts(&line, "\n   ");
@@ -93,8 +93,8 @@ static void write_enter(ChmC *w)
         const ChmOp *op = in ? w->inputs.at[i] : w->outputs.at[i - w->inputs.len];
         const char *name = in ? op->tensor->name : op->name;
         const ChmType *t = in ? op->result->type : op->operand->type;
-        chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t), in ? "in_" : "out_",
-                       name);
+        chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t),
+                       in ? "in_" : "out_", name);
     }
     chm_out_printf(w->out, "    int status = chrt_enter(rt, %d, (const ChrtBuffer[]){\n        %s});\n",
                    (int)(w->inputs.len + w->outputs.len), chm_out_text(&list));

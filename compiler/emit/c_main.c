@@ -35,9 +35,9 @@ static void write_run_adapter(ChmC *w, const char *which, const char *run)
     for (int32_t i = 0; i < w->outputs.len; i++)
         chm_out_printf(&body, ", out[%d]", (int)i);
     chm_out_puts(&body, ");");
-    write_function(w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)",
-                                       which),
-                   chm_out_text(&body));
+    write_function(
+        w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)", which),
+        chm_out_text(&body));
 }
 
 static void write_adapters(ChmC *w)

@@ -10,16 +10,18 @@
 
 /* Words that a plan's name, a typedef in the emitted file, cannot be. */
 static const char *const taken[] = {
-    "auto",     "break",    "case",     "char",   "const",   "continue", "default",  "do",     "double", "else",
-    "enum",     "extern",   "float",    "for",    "goto",    "if",       "inline",   "int",    "long",   "register",
-    "restrict", "return",   "short",    "signed", "sizeof",  "static",   "struct",   "switch", "typedef", "union",
-    "unsigned", "void",     "volatile", "while",  "alignas", "alignof",  "bool",     "true",   "false",  "nullptr",
-    "thread_local", "static_assert", "typeof", "constexpr", "asm", "main", "create", "destroy", "message", "mesh",
-    "groups",   "inputs",   "outputs",  "driver", "run_as_written", "comm",    "plan",     "status",   "linux",  "unix",   "errno",
-    "stdin",    "stdout",   "stderr",   "printf", "snprintf", "remove",  "rename",   "puts",   "FILE",   "NULL", "EOF",
+    "auto",         "break",         "case",    "char",      "const",    "continue", "default",        "do",
+    "double",       "else",          "enum",    "extern",    "float",    "for",      "goto",           "if",
+    "inline",       "int",           "long",    "register",  "restrict", "return",   "short",          "signed",
+    "sizeof",       "static",        "struct",  "switch",    "typedef",  "union",    "unsigned",       "void",
+    "volatile",     "while",         "alignas", "alignof",   "bool",     "true",     "false",          "nullptr",
+    "thread_local", "static_assert", "typeof",  "constexpr", "asm",      "main",     "create",         "destroy",
+    "message",      "mesh",          "groups",  "inputs",    "outputs",  "driver",   "run_as_written", "comm",
+    "plan",         "status",        "linux",   "unix",      "errno",    "stdin",    "stdout",         "stderr",
+    "printf",       "snprintf",      "remove",  "rename",    "puts",     "FILE",     "NULL",           "EOF",
 };
-static const char *const taken_prefixes[] = {"type_", "AXIS_", "DIM_", "chrt", "Chrt", "CHRT", "MPI", "PMPI",
-                                             "OMPI", "ompi", "mpi", "baseline_", "optimized_", "_"};
+static const char *const taken_prefixes[] = {"type_", "AXIS_", "DIM_", "chrt", "Chrt",      "CHRT",       "MPI",
+                                             "PMPI",  "OMPI",  "ompi", "mpi",  "baseline_", "optimized_", "_"};
 
 static bool is_taken(const char *name)
 {
@@ -92,8 +94,7 @@ const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v)
     case CHM_HOME_ARENA:
         break;
     }
-    return v->name ? chm_arena_printf(w->arena, "v_%s", v->name)
-                   : chm_arena_printf(w->arena, "v_%" PRId32, v->number);
+    return v->name ? chm_arena_printf(w->arena, "v_%s", v->name) : chm_arena_printf(w->arena, "v_%" PRId32, v->number);
 }
 
 const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d)

@@ -4,6 +4,8 @@
  */
 #include "emit/c.h"
 
+#include <string.h>
+
 /* ---- collecting */
 
 static void add_dims(ChmC *w, const ChmShape *shape)
@@ -91,41 +93,92 @@ static void write_mesh(ChmC *w)
     chm_out_puts(w->out, w->groups.len ? "};\n" : "");
 }
 
+/* A list of initialisers, broken before CHM_C_COLUMNS. */
+typedef struct Fields {
+    ChmC *w;
+    size_t column; /* 0: before the first */
+} Fields;
+
+static void put_field(Fields *f, const char *text)
+{
+    size_t n = strlen(text) + 2;
+    if (f->column)
+        chm_out_putc(f->w->out, ',');
+    if (!f->column || f->column + n + 2 > CHM_C_COLUMNS) {
+        chm_out_printf(f->w->out, "\n    %s", text);
+        f->column = n + 2;
+    } else {
+        chm_out_printf(f->w->out, " %s", text);
+        f->column += n;
+    }
+}
+
+static const char *sizes(ChmC *w, const ChmShape *shape)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, w->arena);
+    for (int32_t d = 0; d < shape->ndims; d++)
+        chm_out_printf(&text, "%s%s", d ? ", " : ".size = {", chm_c_int(w, shape->dim_size[d]));
+    chm_out_putc(&text, '}');
+    return chm_out_text(&text);
+}
+
+static const char *splits(ChmC *w, const ChmType *t)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, w->arena);
+    for (int32_t d = 0; d < t->shape->ndims; d++) {
+        const ChmAxisSeq *split = &t->layout->dim[d];
+        if (split->len)
+            chm_out_printf(&text, "%s[%s] = {%s}", text.len ? ", " : ".split = {", chm_c_dim(w, t->shape, d),
+                           chm_c_axes(w, split));
+    }
+    chm_out_putc(&text, '}');
+    return chm_out_text(&text);
+}
+
+static const char *pins(ChmC *w, const ChmLayout *l)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, w->arena);
+    for (int32_t i = 0; i < w->mesh->naxes; i++) {
+        if (l->pinned & CHM_AXIS(i))
+            chm_out_printf(&text, "%s{AXIS_%s, %d}", text.len ? ", " : ".at = {", w->mesh->axis_name[i],
+                           (int)l->pin[i]);
+    }
+    chm_out_putc(&text, '}');
+    return chm_out_text(&text);
+}
+
+static const char *dtype_code(ChmDtype dtype)
+{
+    static const char *const codes[] = {
+#define X(CODE, name, bytes, kind) "CHRT_" #CODE,
+        CHM_DTYPES(X)
+#undef X
+    };
+    return codes[dtype];
+}
+
 static void write_type(ChmC *w, const ChmType *t)
 {
-    const ChmShape *shape = t->shape;
     const ChmLayout *l = t->layout;
-    ChmOut *out = w->out;
-    chm_out_printf(out, "/* %s ", chm_dtypes[t->dtype].name);
-    chm_layout_print(out, shape, l);
-    chm_out_printf(out, " */\nstatic const ChrtType %s = {\n    .dtype = CHRT_", chm_c_type(w, t));
-    for (const char *c = chm_dtypes[t->dtype].name; *c; c++)
-        chm_out_putc(out, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
-    chm_out_printf(out, ", .ndims = %d, .size = {", (int)shape->ndims);
-    for (int32_t d = 0; d < shape->ndims; d++)
-        chm_out_printf(out, "%s%s", d ? ", " : "", chm_c_int(w, shape->dim_size[d]));
-    chm_out_putc(out, '}');
-    bool any = false;
-    for (int32_t d = 0; d < shape->ndims; d++) {
-        if (!l->dim[d].len)
-            continue;
-        chm_out_printf(out, "%s[%s] = {%s}", any ? ", " : ", .split = {", chm_c_dim(w, shape, d),
-                       chm_c_axes(w, &l->dim[d]));
-        any = true;
-    }
-    chm_out_puts(out, any ? "}" : "");
+    Fields fields = {.w = w};
+    chm_out_printf(w->out, "/* %s ", chm_dtypes[t->dtype].name);
+    chm_layout_print(w->out, t->shape, l);
+    chm_out_printf(w->out, " */\nstatic const ChrtType %s = {", chm_c_type(w, t));
+    put_field(&fields, chm_arena_printf(w->arena, ".dtype = %s", dtype_code(t->dtype)));
+    put_field(&fields, chm_arena_printf(w->arena, ".ndims = %d", (int)t->shape->ndims));
+    put_field(&fields, sizes(w, t->shape));
+    if (l->split)
+        put_field(&fields, splits(w, t));
     if (l->partial) {
         ChmAxisSeq partial = chm_seq_of_set(l->partial);
-        chm_out_printf(out, ", .partial = {%s}", chm_c_axes(w, &partial));
+        put_field(&fields, chm_arena_printf(w->arena, ".partial = {%s}", chm_c_axes(w, &partial)));
     }
-    any = false;
-    for (int32_t i = 0; i < w->mesh->naxes; i++) {
-        if (!(l->pinned & CHM_AXIS(i)))
-            continue;
-        chm_out_printf(out, "%s{AXIS_%s, %d}", any ? ", " : ", .at = {", w->mesh->axis_name[i], (int)l->pin[i]);
-        any = true;
-    }
-    chm_out_puts(out, any ? "}};\n" : "};\n");
+    if (l->pinned)
+        put_field(&fields, pins(w, l));
+    chm_out_puts(w->out, "};\n");
 }
 
 void chm_c_write_tables(ChmC *w)

@@ -4,6 +4,8 @@
  */
 #include "front/sema.h"
 
+#include <assert.h>
+
 static bool eval_param(ChmSema *s, const ChmExpr *e, int64_t *value)
 {
     ChmName name = {e->param, e->span};
@@ -42,6 +44,7 @@ static bool negative_overflows(ChmSema *s, const ChmExpr *e, int64_t a)
 static bool eval_division(ChmSema *s, const ChmExpr *e, int64_t a, int64_t b, int64_t *value)
 {
     bool is_div = e->kind == CHM_EXPR_DIV;
+    assert(e->right);
     if (b == 0) {
         chm_error(s->diags, e->right->span, "%s by zero", is_div ? "division" : "remainder of a division");
         return false;

@@ -101,9 +101,8 @@ const ChmExpr *chm_scan_bad_number(ChmParser *p, const char *text, int len)
 
 /* ---- memory of the scanner: in the arena, with the size before each block so that it can be copied when it grows */
 
-typedef union BlockHead {
-    size_t bytes;
-    max_align_t align;
+typedef struct BlockHead {
+    _Alignas(max_align_t) size_t bytes;
 } BlockHead;
 
 void *chm_scan_alloc(ChmParser *p, size_t bytes)

@@ -70,6 +70,10 @@ struct ChmOp {
     ChmAttrs attrs;          /* LAYOUT */
     const ChmTensor *tensor; /* input */
     const char *name;        /* output: name of the result, the plan's value name */
+    /* The steps that the op stands for, where 'compose' made one exchange of a chain: route compares with them. In the
+     * context's arena. */
+    const ChmStep *made_of;
+    int32_t made_of_len; /* 0: itself */
     ChmOp *prev, *next;
 };
 

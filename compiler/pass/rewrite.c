@@ -35,6 +35,7 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step)
 {
     op->code = step->code;
     op->attrs = step->attrs;
+    op->made_of_len = 0;
     chm_op_set_operand(op, operand);
 }
 

@@ -198,6 +198,12 @@ static bool hopeless(const Search *s, double time_s, int64_t total_bytes, int64_
     return c ? c > 0 : ops >= best->ops;
 }
 
+/* The least weight of the ops that are still needed. */
+static int64_t ops_to_come(const State *state)
+{
+    return state->rest_bytes > 0 ? chm_op_weight(CHM_OP_ALL_REDUCE) : 0;
+}
+
 /* Drops what the new label dominates; false when some label dominates it. */
 static bool enters(Search *s, State *state, const Label *l)
 {
@@ -247,7 +253,7 @@ static void consider(void *user, const ChmStep *step)
     State *state = state_of(s, step->to);
     bool arrived = step->to == s->space->to;
     if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
-                             s->scratch.ops + (state->rest_bytes > 0)))
+                             s->scratch.ops + ops_to_come(state)))
         return;
     Label draft = {.state = state,
                    .parent = parent,
@@ -321,12 +327,15 @@ static Least least_exchange(Search *s, State *from, State *to)
 static void consider_exchanges(Search *s)
 {
     Label *at = s->at;
+    int32_t weight = chm_op_weight(CHM_OP_EXCHANGE);
+    if (hopeless(s, at->time_s + at->state->rest_s, at->total_bytes + at->state->rest_bytes, at->ops + weight + 1))
+        return; /* whatever the stop */
     for (int32_t i = 0; i < s->stops.len && s->work < s->max_work; i++) {
         const ChmLayout *to = s->stops.at[i];
         if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
             continue;
         State *state = state_of(s, to);
-        int64_t more = state->rest_bytes, ops = at->ops + 1 + (more > 0);
+        int64_t more = state->rest_bytes, ops = at->ops + weight + ops_to_come(state);
         if (hopeless(s, at->time_s + state->rest_s, at->total_bytes + more, ops))
             continue;
         s->work += s->scratch.ranks / 8;
@@ -390,7 +399,7 @@ static void search(Search *s, const ChmSteps *known)
             continue;
         State *here = s->at->state;
         if (hopeless(s, s->at->time_s + here->rest_s, s->at->total_bytes + here->rest_bytes,
-                     s->at->ops + (here->rest_bytes > 0)))
+                     s->at->ops + ops_to_come(here)))
             continue;
         expand(s);
     }

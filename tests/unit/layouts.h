@@ -126,7 +126,7 @@ static inline void world_random(World *w, int32_t max_ranks, int32_t max_size)
 static inline const ChmLayout *random_layout(World *w, ChmAxes may_owe, ChmAxes must_owe)
 {
     ChmLayout l = {.mesh = w->mesh, .ndims = w->shape->ndims};
-    int32_t order[CHM_MAX_AXES];
+    int32_t order[CHM_MAX_AXES] = {0};
     for (int32_t i = 0; i < w->mesh->naxes; i++) { /* shuffled: split orders come out in any order */
         int32_t j = pick(w, i + 1);
         order[i] = order[j];

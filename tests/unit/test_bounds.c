@@ -153,7 +153,7 @@ static int64_t greatest(const World *w, const ChmLayout *from, const ChmLayout *
             here = here || chm_layout_present(to[i], r);
         present += here;
     }
-    int64_t average = divide_up(f->total * bytes, present);
+    int64_t average = divide_up(f->total * bytes, present > 0 ? present : 1);
     return best > average ? best : average;
 }
 

@@ -40,15 +40,20 @@ static ChmAxisSeq over(int32_t n, int32_t a, int32_t b)
     return s;
 }
 
-#define SAME_BYTES(t, ...)                                           \
-    do {                                                             \
-        const int64_t want_[][2] = {__VA_ARGS__};                    \
-        CU_ASSERT_EQUAL_FATAL((size_t)(t).ranks, sizeof want_ / 16); \
-        for (int32_t r_ = 0; r_ < (t).ranks; r_++) {                 \
-            CU_ASSERT_EQUAL((t).sent[r_], want_[r_][0]);             \
-            CU_ASSERT_EQUAL((t).received[r_], want_[r_][1]);         \
-        }                                                            \
-    } while (0)
+/* SAME_BYTES(t, {sent, received}, ...): of every rank, in order. */
+#define SAME_BYTES(t, ...)                              \
+    same_bytes(&(t), (const int64_t[][2]){__VA_ARGS__}, \
+               sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]), __LINE__)
+
+static void same_bytes(const ChmTraffic *t, const int64_t (*want)[2], size_t n, unsigned line)
+{
+    bool same = (size_t)t->ranks == n;
+    for (size_t r = 0; r < n && same; r++)
+        same = t->sent[r] == want[r][0] && t->received[r] == want[r][1];
+    CU_assertImplementation(same, line, "bytes of every rank", __FILE__, "", CU_FALSE);
+    for (int32_t r = 0; r < t->ranks && !same; r++)
+        printf("rank %d: sent %lld, received %lld\n", (int)r, (long long)t->sent[r], (long long)t->received[r]);
+}
 
 static void test_free_ops(void)
 {
@@ -109,6 +114,10 @@ static void test_all_reduce(void)
     SAME_BYTES(t, {16, 16}, {20, 20}, {16, 16}, {20, 20});
     CU_ASSERT_EQUAL(t.messages, 24);
     CU_ASSERT_EQUAL(t.step_rounds, 6);
+    world_set(&w, "tp=2", "x=3"); /* two ranks swap once */
+    t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
+    SAME_BYTES(t, {3, 3}, {3, 3});
+    CU_ASSERT(t.messages == 2 && t.step_rounds == 1);
     world_set(&w, "tp=8", "x=61");
     t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
     CU_ASSERT_EQUAL(chm_traffic_price(&t).worst_bytes, 61 + 6 * 8);
@@ -228,7 +237,7 @@ static void count_contribution(World *w, const ChmLayout *from, const ChmLayout 
                                Count *c)
 {
     int64_t elems = w->shape->elems, index[CHM_MAX_DIMS];
-    int32_t list[64];
+    int32_t list[64] = {0};
     int64_t size[64] = {0}, seen[64] = {0}; /* of a piece, by its first holder */
     for (int32_t count_only = 1; count_only >= 0; count_only--)
         for (int64_t e = 0; e < elems; e++) {
@@ -414,13 +423,13 @@ static void test_sums(void)
     SAME_BYTES(t, {5, 5}, {5, 5});
     SAME_BYTES(copy, {3, 2}, {2, 3});
     CU_ASSERT_EQUAL(t.total_sent, 10);
-    CU_ASSERT_EQUAL(t.messages, 4);
+    CU_ASSERT(t.messages == 4 && t.ops == 2 && copy.ops == 1);
     CU_ASSERT_DOUBLE_EQUAL(t.time_s, 2 * (3.0 + 0.3), 1e-12);
     ChmPrice p = chm_traffic_price(&copy);
     CU_ASSERT(p.worst_bytes == 3 && p.worst_sent_bytes == 3 && p.worst_received_bytes == 3 && p.total_bytes == 5);
     chm_traffic_clear(&t);
     SAME_BYTES(t, {0, 0}, {0, 0});
-    CU_ASSERT(t.messages == 0 && t.total_sent == 0 && t.time_s == 0);
+    CU_ASSERT(t.messages == 0 && t.ops == 0 && t.total_sent == 0 && t.time_s == 0);
     world_fini(&w);
 }
 
@@ -439,7 +448,7 @@ static void test_saturates(void)
 
 static void test_price_order(void)
 {
-    const ChmPrice base = {.time_s = 1.0, .worst_bytes = 10, .total_bytes = 10, .messages = 10};
+    const ChmPrice base = {.time_s = 1.0, .worst_bytes = 10, .total_bytes = 10, .ops = 10, .messages = 10};
     ChmPrice p = base;
     CU_ASSERT(chm_price_compare(&p, &base) == 0);
     p.time_s = 1.0 - 1e-8;
@@ -453,6 +462,8 @@ static void test_price_order(void)
     CU_ASSERT(chm_price_compare(&p, &base) < 0);
     p.total_bytes = 10;
     CU_ASSERT(chm_price_compare(&p, &base) > 0);
+    p.ops = 9;
+    CU_ASSERT(chm_price_compare(&p, &base) < 0);
     const ChmPrice nothing = {.time_s = 0};
     CU_ASSERT(chm_price_compare(&nothing, &nothing) == 0 && chm_price_compare(&nothing, &base) < 0);
 }
