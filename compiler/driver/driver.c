@@ -31,18 +31,23 @@ static bool with_color(const ChmJob *job)
     return isatty(STDERR_FILENO) && !(no_color && *no_color) && term && term[0] != 'd' /* dumb */;
 }
 
-void chm_job_flush(ChmJob *job)
+/* All that takes memory of telling the user. */
+static void render(ChmJob *job)
 {
     ChmDiags *d = &job->ctx.diags;
-    if (d->list.len > 0 || d->errors > 0) {
+    if (d->list.len > 0 || d->errors > 0)
         chm_diags_render(d, &job->diagnostics, with_color(job));
-        fputs(chm_out_text(&job->diagnostics), stderr);
-        chm_out_fini(&job->diagnostics);
-        d->list.len = 0;
-        d->errors = d->warnings = 0;
-    }
+    d->list.len = 0;
+    d->errors = d->warnings = 0;
+}
+
+void chm_job_flush(ChmJob *job)
+{
+    render(job);
+    fputs(chm_out_text(&job->diagnostics), stderr);
     fputs(chm_out_text(&job->err), stderr);
     fflush(stderr);
+    chm_out_fini(&job->diagnostics);
     chm_out_fini(&job->err);
 }
 
@@ -122,6 +127,20 @@ static ChmStatus emit(ChmJob *job)
     return CHM_OK;
 }
 
+/* Last of all: nothing after it takes memory, so that a run that fails leaves no output. */
+static ChmStatus write_output(ChmJob *job)
+{
+    ChmOut failure;
+    chm_out_init_arena(&failure, &job->ctx.arena);
+    render(job);
+    ChmStatus st = chm_output_write(&job->ctx.arena, job->options.output, &job->text, &failure);
+    if (st) { /* instead of the report on an output that is not there */
+        chm_out_fini(&job->err);
+        chm_out_puts(&job->err, chm_out_text(&failure));
+    }
+    return st;
+}
+
 static ChmStatus compile(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
@@ -132,11 +151,10 @@ static ChmStatus compile(ChmJob *job)
         st = chm_job_optimize(job);
     if (!st)
         st = emit(job);
-    if (!st)
-        st = chm_output_write(&job->ctx.arena, o->output, &job->text, &job->err);
-    if (!st)
-        report(job);
-    return st;
+    if (st)
+        return st;
+    report(job);
+    return write_output(job);
 }
 
 static ChmStatus execute(ChmJob *job)
@@ -170,7 +188,8 @@ static ChmStatus guarded(ChmJob *job, int argc, char **argv)
     if (CHM_TRY(&job->ctx.guard)) {
         ChmStatus st = steps(job, argc, argv);
         job->ctx.guard.armed = false;
-        return st;
+        if (st != CHM_ERR_MEMORY) /* the executor has a guard of its own */
+            return st;
     }
     fputs("chimerac: error: out of memory\n", stderr);
     return CHM_ERR_MEMORY;
