@@ -36,7 +36,9 @@ static bool verified(ChmModule *m, ChmWhy *why)
     bool ok = chm_module_verify(m) == CHM_OK;
     if (!ok) {
         const ChmDiag *d = m->ctx->diags.list.at[0];
-        why->text = d->notes.len ? chm_arena_printf(&m->ctx->arena, "%s (%s)", d->text, d->notes.at[0].text) : d->text;
+        why->text = d->text;
+        if (d->notes.len && strncmp(d->notes.at[0].text, "its ", 4) == 0) /* more than a place */
+            why->text = chm_arena_printf(&m->ctx->arena, "%s; %s", d->text, d->notes.at[0].text);
     }
     m->ctx->diags = of_user;
     return ok;
