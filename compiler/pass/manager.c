@@ -16,6 +16,7 @@ typedef struct Manager {
     const ChmPass *culprit; /* of the check that failed; NULL: the module was wrong before any pass */
     ChmWhy why;
     ChmOut *reproducer; /* may be NULL */
+    ChmRemarks unsaid;  /* of a run that is not the user's */
 } Manager;
 
 static double now_s(void)
@@ -117,9 +118,8 @@ static bool run_all(Manager *k, const ChmPass *const *list, int32_t n, ChmPassSt
  * of this run are not the user's. */
 static void find_culprit(const Manager *failed, Manager *replay, const ChmPass *const *list, int32_t n)
 {
-    ChmRemarks unsaid;
-    chm_remarks_init(&unsaid, &replay->m->ctx->arena);
-    replay->env.remarks = &unsaid;
+    chm_remarks_init(&replay->unsaid, &replay->m->ctx->arena);
+    replay->env.remarks = &replay->unsaid;
     replay->verify_each = true;
     if (!right(replay))
         return;
