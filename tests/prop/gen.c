@@ -152,10 +152,8 @@ static void choose_mesh(Gen *g, int32_t max_ranks)
         while (ranks * g->size[a] > max_ranks)
             g->size[a]--;
         ranks *= g->size[a];
+        chm_out_printf(g->out, "%s%s = %d", a ? ", " : "mesh cluster (", axis_names[a], (int)g->size[a]);
     }
-    chm_out_puts(g->out, "mesh cluster (");
-    for (int32_t a = 0; a < g->naxes; a++)
-        chm_out_printf(g->out, "%s%s = %d", a ? ", " : "", axis_names[a], (int)g->size[a]);
     chm_out_puts(g->out, ");\n");
 }
 
