@@ -160,9 +160,8 @@ static void choose_mesh(Gen *g, int32_t max_ranks)
 static void write_tensor(Gen *g, char name)
 {
     int32_t dtype = below(g, (int32_t)(sizeof dtypes / sizeof *dtypes));
-    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): it takes the index for negative */
     chm_out_printf(g->out, "tensor %c : %s[", name, dtypes[dtype]);
-    for (int32_t d = 0; d < g->ndims; d++)
+    for (int32_t d = 0; d < g->ndims && d < MAX_DIMS; d++)
         chm_out_printf(g->out, "%s%s = %d", d ? ", " : "", dim_names[d], (int)(1 + below(g, 13)));
     chm_out_puts(g->out, "];\n");
 }
