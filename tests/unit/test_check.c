@@ -15,6 +15,7 @@
 
 static void test_hash(void)
 {
+    /* the same numbers stand in tests/runtime/test_plain.c */
     CU_ASSERT_EQUAL(chm_data_hash(0, 0, 0, 0), 0);
     CU_ASSERT_EQUAL(chm_data_hash(1, 0, 0, 0), UINT64_C(0xe220a8397b1dcdaf));
     CU_ASSERT_EQUAL(chm_data_hash(1, 2, 3, 4), UINT64_C(0xe9bb40b99a306ae4));
