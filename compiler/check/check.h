@@ -15,7 +15,7 @@
  * the output, the value and both layouts. Numbers the module. O(ops). */
 ChmStatus chm_check_equal(ChmModule *m, const ChmExpects *expected, ChmWhy *why) CHM_MUST_USE;
 
-/* ---- test data: runtime/chrt_driver.h documents the same hash; a test compares the two. */
+/* ---- test data: runtime/chrt_driver.h documents the same; tests hold both to the same numbers. */
 typedef struct ChmDataSpec {
     uint64_t seed;
     bool random_float; /* uniform in [-1, 1) instead of exact small integers; float dtypes only */

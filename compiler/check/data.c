@@ -184,18 +184,32 @@ double chm_data_load(ChmDtype dtype, const void *at)
     return 0;
 }
 
+static double rounded_to(ChmDtype dtype, double v)
+{
+    switch (dtype) {
+    case CHM_F32:
+        return (double)(float)v;
+    case CHM_F16:
+        return (double)chm_f32_of_f16(chm_f16_of_f32((float)v));
+    case CHM_BF16:
+        return (double)chm_f32_of_bf16(chm_bf16_of_f32((float)v));
+    case CHM_F64:
+    case CHM_I64:
+    case CHM_I32:
+    case CHM_I8:
+    case CHM_U8:
+    case CHM_NDTYPES:
+        break;
+    }
+    return v;
+}
+
 void chm_data_sum_random(const ChmData *d, const int64_t *contributions, int64_t ncontributions, int64_t element,
                          double *sum, double *tolerance)
 {
     double total = 0, magnitude = 0;
     for (int64_t j = 0; j < ncontributions; j++) {
-        union {
-            double d;
-            float f;
-            uint16_t h;
-        } one;
-        chm_data_fill(d, contributions[j], element, 1, &one);
-        double v = chm_data_load(d->tensor->dtype, &one);
+        double v = rounded_to(d->tensor->dtype, uniform_of(hash_of(d, element, contributions[j])));
         total += v;
         magnitude += fabs(v);
     }

@@ -3,7 +3,7 @@
  * check/data.h - test data: what each rank holds of each input, and what each output must therefore be. Input and
  * expectation come from one function of (seed, tensor, element, contribution), never from a schedule.
  *
- * runtime/chrt_driver.h documents the same function for the emitted program; a test compares the two.
+ * runtime/chrt_driver.h documents the same function for the emitted program; tests hold both to the same numbers.
  */
 #ifndef CHM_CHECK_DATA_H
 #define CHM_CHECK_DATA_H

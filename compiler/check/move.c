@@ -127,7 +127,7 @@ bool chm_runs_next(ChmRuns *r)
 {
     if (r->next >= r->end)
         return false;
-    int64_t point[CHM_MAX_DIMS], rest = r->next;
+    int64_t point[CHM_MAX_DIMS] = {0}, rest = r->next;
     for (int32_t d = r->region->ndims - 1; d >= 0; d--) {
         int64_t size = r->region->hi[d] - r->region->lo[d];
         point[d] = r->region->lo[d] + rest % size;

@@ -69,8 +69,13 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
     Range *ranges = CHM_NEW_ARRAY(arena, Range, n); /* by value id */
     int32_t position = 0, noutputs = 0;
     for (const ChmOp *op = m->first; op; op = op->next, position++) {
-        if (op->operand)
+        if (op->operand) {
+            ChmPlace *place = &out->place[op->operand->id];
             ranges[op->operand->id].last_op = position;
+            if (op->code == CHM_OP_OUTPUT && place->home == CHM_HOME_ARENA)
+                *place = (ChmPlace){.home = CHM_HOME_OUTPUT, .index = noutputs};
+            noutputs += op->code == CHM_OP_OUTPUT;
+        }
         if (op->result) {
             int32_t id = op->result->id;
             ranges[id] = (Range){.id = id, .first_op = position, .last_op = position};
@@ -78,12 +83,6 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
                 out->place[id] = (ChmPlace){.home = CHM_HOME_INPUT, .index = op->tensor->index};
             else
                 ranges[id].bytes = aligned_bytes(op->result->type);
-        }
-        if (op->code == CHM_OP_OUTPUT) {
-            ChmPlace *place = &out->place[op->operand->id];
-            if (place->home == CHM_HOME_ARENA)
-                *place = (ChmPlace){.home = CHM_HOME_OUTPUT, .index = noutputs};
-            noutputs++;
         }
     }
     Range **placed = CHM_NEW_ARRAY(arena, Range *, n);

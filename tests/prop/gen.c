@@ -152,10 +152,8 @@ static void choose_mesh(Gen *g, int32_t max_ranks)
         while (ranks * g->size[a] > max_ranks)
             g->size[a]--;
         ranks *= g->size[a];
+        chm_out_printf(g->out, "%s%s = %d", a ? ", " : "mesh cluster (", axis_names[a], (int)g->size[a]);
     }
-    chm_out_puts(g->out, "mesh cluster (");
-    for (int32_t a = 0; a < g->naxes; a++)
-        chm_out_printf(g->out, "%s%s = %d", a ? ", " : "", axis_names[a], (int)g->size[a]);
     chm_out_puts(g->out, ");\n");
 }
 
@@ -163,7 +161,7 @@ static void write_tensor(Gen *g, char name)
 {
     int32_t dtype = below(g, (int32_t)(sizeof dtypes / sizeof *dtypes));
     chm_out_printf(g->out, "tensor %c : %s[", name, dtypes[dtype]);
-    for (int32_t d = 0; d < g->ndims; d++)
+    for (int32_t d = 0; d < g->ndims && d < MAX_DIMS; d++)
         chm_out_printf(g->out, "%s%s = %d", d ? ", " : "", dim_names[d], (int)(1 + below(g, 13)));
     chm_out_puts(g->out, "];\n");
 }

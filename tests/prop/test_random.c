@@ -130,7 +130,7 @@ static bool run_passes(Trial *t, ChmModule *m, const ChmPass *const *list, int32
 
 static bool try_level(Trial *t, int32_t level)
 {
-    const ChmPass *list[MAX_PASSES], *below[MAX_PASSES];
+    const ChmPass *list[MAX_PASSES] = {NULL}, *below[MAX_PASSES] = {NULL};
     int32_t n, nbelow = -1;
     t->stage = chm_arena_printf(&t->ctx.arena, "-O%d", (int)level);
     chm_pipeline_for_level(level, list, MAX_PASSES, &n);

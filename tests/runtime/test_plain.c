@@ -113,6 +113,9 @@ static void test_data(void)
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     demand(chrt_driver_hash(1, 1, 5, 3) == (z ^ z >> 31), "hash", 0);
+    /* the same two numbers stand in tests/unit/test_check.c */
+    demand(chrt_driver_hash(1, 0, 0, 0) == UINT64_C(0xe220a8397b1dcdaf), "hash as in the executor", 0);
+    demand(chrt_driver_hash(1, 2, 3, 4) == UINT64_C(0xe9bb40b99a306ae4), "hash as in the executor", 1);
     for (int64_t k = 1; k < 3000; k = k * 3 / 2 + 1) {
         int64_t half = 0, brain = 0;
         for (int64_t c = 0; c < k; c++) {
