@@ -166,7 +166,7 @@ static void (*const rules[CHM_NOPS])(const Change *c) = {
 
 int32_t chm_op_weight(ChmOpcode code)
 {
-    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE ? 3 : 2;
+    return chm_is_exchange(code) ? 3 : 2;
 }
 
 /* ---- sums */

@@ -115,6 +115,11 @@ static inline bool chm_is_layout_op(const ChmOp *op)
     return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
 }
 
+static inline bool chm_is_exchange(ChmOpcode code)
+{
+    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE;
+}
+
 /* ---- typing (infer.c) */
 /* Why a rule does not apply: a phrase such as "axis 'tp' is not partial", in the context's arena. */
 typedef struct ChmWhy {

@@ -100,11 +100,6 @@ static void say_applied(Routing *r, const ChmOp *op, const Way *old, const Way *
 
 /* ---- the change */
 
-static bool is_exchange(ChmOpcode code)
-{
-    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE;
-}
-
 static bool is_that_op(const ChmOp *op, const Way *way)
 {
     return way->source == op->operand && way->steps.len == 1 && way->steps.at[0].code == op->code;
@@ -113,7 +108,7 @@ static bool is_that_op(const ChmOp *op, const Way *way)
 static bool is_plain(const Way *way)
 {
     for (int32_t i = 0; i < way->steps.len; i++)
-        if (is_exchange(way->steps.at[i].code))
+        if (chm_is_exchange(way->steps.at[i].code))
             return false;
     return true;
 }
@@ -123,7 +118,7 @@ static bool is_plain(const Way *way)
 static bool better(const ChmOp *op, const Way *way, const Way *old)
 {
     int order = chm_price_compare(&way->price, &old->price);
-    return order < 0 || (order == 0 && is_exchange(op->code) && op->made_of_len == 0 && is_plain(way));
+    return order < 0 || (order == 0 && chm_is_exchange(op->code) && op->made_of_len == 0 && is_plain(way));
 }
 
 static void put_in_place(Routing *r, ChmOp *op, const Way *way)

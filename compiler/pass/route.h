@@ -17,7 +17,9 @@
 #define CHM_ROUTE_MAX_LAYOUTS 8192 /* layouts that an exchange may stop at */
 #define CHM_ROUTE_MAX_LABELS 16    /* labels kept at a layout */
 #define CHM_ROUTE_MAX_WORK 400000  /* moves priced, times ranks */
-#define CHM_ROUTE_MAX_RANKS 1024   /* uneven sizes: beyond, ranks are sampled along the axes that move */
+#define CHM_ROUTE_MAX_RANKS 256    /* that move; beyond, the search is on a smaller mesh of the same axes */
+
+#define CHM_ROUTE_MAX_PIECES 1000000 /* pieces of an exchange, where the search was not exact */
 
 typedef struct ChmRoute {
     ChmSteps steps;

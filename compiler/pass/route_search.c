@@ -248,7 +248,7 @@ static void consider(void *user, const ChmStep *step)
     Search *s = user;
     const Label *parent = s->at;
     s->work += s->scratch.ranks;
-    if (step->code == CHM_OP_EXCHANGE || step->code == CHM_OP_REDUCE_EXCHANGE)
+    if (chm_is_exchange(step->code))
         s->work += chm_exchange_visits(s->space->shape, parent->state->layout, step->to) / 8;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
@@ -478,6 +478,51 @@ static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
 }
 
+/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. */
+static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+{
+    ChmArena *scratch = &r->ctx->scratch;
+    RouteSpace reduced;
+    bool same;
+    route_space_reduce(full, &reduced, &same);
+    if (!same && full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS) {
+        find(r, full, dtype, scratch, route);
+        return;
+    }
+    ChmRoute part = {0};
+    find(r, &reduced, dtype, scratch, &part);
+    route_space_lift(full, r->arena, &part.steps, &route->steps);
+    route->exact = part.exact && same;
+}
+
+/* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
+static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
+{
+    const ChmLayout *at = s->from;
+    for (int32_t i = 0; i < steps->len; i++) {
+        if (chm_is_exchange(steps->at[i].code) && chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+            return true;
+        at = steps->at[i].to;
+    }
+    return false;
+}
+
+/* What a search on a smaller mesh found may be dearer on the true one. */
+static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+{
+    ChmSteps steps = {0};
+    ChmArena *scratch = &r->ctx->scratch;
+    chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
+    ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
+    bool priced = !too_many_pieces(full, &route->steps);
+    if (priced)
+        route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
+    if (!priced || chm_price_compare(&price, &route->price) < 0) {
+        route->steps = steps;
+        route->price = price;
+    }
+}
+
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                 const ChmLayout *to)
 {
@@ -493,19 +538,14 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
     route->exact = true;
     if (from != to) {
         ChmArena *scratch = &r->ctx->scratch;
-        RouteSpace full, reduced;
-        bool all = route_space_init(&full, r->ctx, shape, from, to), even;
-        route_space_reduce(&full, &reduced, &even);
-        if (even || from->mesh->ranks > CHM_ROUTE_MAX_RANKS) {
-            ChmRoute part = {.exact = true};
-            find(r, &reduced, dtype, scratch, &part);
-            route_space_lift(&full, r->arena, &part.steps, &route->steps);
-            route->exact = part.exact && even;
-        } else {
-            find(r, &full, dtype, scratch, route);
-        }
+        RouteSpace full;
+        bool all = route_space_init(&full, r->ctx, shape, from, to);
+        find_somewhere(r, &full, dtype, route);
         route->exact = route->exact && all;
-        route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+        if (route->exact)
+            route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+        else
+            price_against_baseline(r, &full, dtype, route);
         chm_arena_fini(scratch);
         chm_arena_init(scratch, &r->ctx->guard);
     }

@@ -233,6 +233,41 @@ bool route_layouts(const RouteSpace *s, ChmArena *arena, int32_t max, RouteLayou
 
 /* ---- reduction to the moving axes */
 
+/* Coordinates of pins in the reduced space: 0 for the first that occurs at an end, 1 for another. */
+static int32_t first_pin(const RouteSpace *s, int32_t x)
+{
+    return s->from->pinned & CHM_AXIS(x) ? s->from->pin[x] : s->to->pin[x];
+}
+
+static int32_t reduce_pin(const RouteSpace *s, int32_t x, int32_t coord)
+{
+    return coord != first_pin(s, x);
+}
+
+static int32_t lift_pin(const RouteSpace *s, int32_t x, int32_t coord)
+{
+    return coord == 0 ? first_pin(s, x) : s->to->pin[x];
+}
+
+/* Halves the largest axes until there are few enough ranks. What n ranks do, n/2 do alike: only (n-1)/n changes. */
+static bool shrink(int32_t *sizes, int32_t n)
+{
+    bool shrunk = false;
+    for (;;) {
+        int64_t ranks = 1;
+        int32_t largest = 0;
+        for (int32_t i = 0; i < n; i++) {
+            ranks *= sizes[i];
+            if (sizes[i] > sizes[largest])
+                largest = i;
+        }
+        if (ranks <= CHM_ROUTE_MAX_RANKS)
+            return shrunk;
+        sizes[largest] /= 2;
+        shrunk = true;
+    }
+}
+
 static const ChmLayout *reduce_layout(const RouteSpace *s, const ChmMesh *mesh, const ChmAxisSeq *axes,
                                       const ChmLayout *l)
 {
@@ -243,7 +278,7 @@ static const ChmLayout *reduce_layout(const RouteSpace *s, const ChmMesh *mesh, 
             draft.partial |= CHM_AXIS(i);
         if (l->pinned & bit) {
             draft.pinned |= CHM_AXIS(i);
-            draft.pin[i] = l->pin[axes->at[i]];
+            draft.pin[i] = reduce_pin(s, axes->at[i], l->pin[axes->at[i]]);
         }
     }
     for (int32_t d = 0; d < l->ndims; d++)
@@ -263,14 +298,18 @@ void route_space_reduce(const RouteSpace *s, RouteSpace *reduced, bool *exact)
         names[i] = s->from->mesh->axis_name[axes.at[i]];
         sizes[i] = s->from->mesh->axis_size[axes.at[i]];
     }
-    int64_t dims[CHM_MAX_DIMS], moving = chm_mesh_extent(s->from->mesh, &axes);
-    *exact = true;
+    int64_t dims[CHM_MAX_DIMS], moving = chm_mesh_extent(s->from->mesh, &axes), fewer = 1;
+    *exact = !shrink(sizes, axes.len);
+    for (int32_t i = 0; i < axes.len; i++)
+        fewer *= sizes[i];
     for (int32_t d = 0; d < s->shape->ndims; d++) {
         ChmAxisSeq prefix = chm_seq_slice(&s->from->dim[d], 0, s->fixed[d]);
         int64_t n = s->shape->dim_size[d], k = chm_mesh_extent(s->from->mesh, &prefix);
         dims[d] = n - chm_block_begin(n, k, k - 1); /* the largest block */
         if (n % k != 0 || n / k % moving != 0)
             *exact = false;
+        else
+            dims[d] = n / k / moving * fewer;
     }
     const ChmMesh *mesh = chm_mesh_make(s->ctx, "", axes.len, names, sizes);
     *reduced = (RouteSpace){.ctx = s->ctx, .shape = chm_shape_make(s->ctx, s->shape->ndims, s->shape->dim_name, dims)};
@@ -288,7 +327,7 @@ static const ChmLayout *lift_layout(const RouteSpace *full, const ChmAxisSeq *ax
             draft.partial |= CHM_AXIS(x);
         if (l->pinned & CHM_AXIS(i)) {
             draft.pinned |= CHM_AXIS(x);
-            draft.pin[x] = l->pin[i];
+            draft.pin[x] = lift_pin(full, x, l->pin[i]);
         }
     }
     for (int32_t d = 0; d < l->ndims; d++)
@@ -306,6 +345,10 @@ void route_space_lift(const RouteSpace *full, ChmArena *arena, const ChmSteps *s
             step.attrs.over.at[k] = axes.at[step.attrs.over.at[k]];
         if (chm_op_has(step.code, 'X'))
             step.attrs.axis = axes.at[step.attrs.axis];
+        if (chm_op_has(step.code, 'I'))
+            step.attrs.from = lift_pin(full, step.attrs.axis, step.attrs.from);
+        if (chm_op_has(step.code, 'J'))
+            step.attrs.to = lift_pin(full, step.attrs.axis, step.attrs.to);
         step.to = lift_layout(full, &axes, step.to);
         assert(step.to && "a step of the reduced space has no counterpart");
         CHM_PUSH(arena, out, step);

@@ -23,7 +23,8 @@ typedef struct RouteSpace {
 bool route_space_init(RouteSpace *s, ChmCtx *ctx, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to);
 
 /* The same arrow on a mesh of the moving axes alone, where that changes no figure: every dim's size divides by the
- * splits it may get. Where it does not divide, the reduced dims are the largest blocks, and *exact is false. */
+ * splits it may get, and the moving axes have few enough ranks. Otherwise *exact is false: the dims are the largest
+ * blocks, large axes are halved until they fit. */
 void route_space_reduce(const RouteSpace *s, RouteSpace *reduced, bool *exact);
 /* Steps of the reduced space, said in terms of the full one. */
 void route_space_lift(const RouteSpace *full, ChmArena *arena, const ChmSteps *steps, ChmSteps *out);
