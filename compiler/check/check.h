@@ -9,9 +9,10 @@
 #include "ir/buffers.h"
 #include "ir/expect.h"
 
-/* Translation validation, linear in the ops: with every layout change read as the identity, each output is the tensor
- * expected, in the type expected, and no output is missing or new. On failure CHM_ERR_INTERNAL, and *why names the
- * output, the value and both layouts. */
+/* Translation validation: with every layout change read as the identity, each output is the tensor expected, in the
+ * type expected; none is missing, new, renamed or out of order; and inputs are asked for in the layout in which the
+ * caller hands them over. An input that no output needs may be gone. On failure CHM_ERR_INTERNAL, and why->text names
+ * the output, the value and both layouts. Numbers the module. O(ops). */
 ChmStatus chm_check_equal(ChmModule *m, const ChmExpects *expected, ChmWhy *why) CHM_MUST_USE;
 
 /* ---- test data: runtime/chrt_driver.h documents the same hash; a test compares the two. */
@@ -37,8 +38,10 @@ typedef struct ChmRunReport {
 } ChmRunReport;
 
 /* Runs every op for all ranks through the offsets of chm_buffers_plan, and compares every output of every rank with the
- * plain meaning on the logical tensor, given by *expected. Bitwise for exact data; within n*eps*sum|v| for random
- * floats. CHM_ERR_INPUT with a diagnostic when the buffers of all ranks exceed 'memory_limit_bytes' (0: 8 GiB). */
+ * plain meaning on the logical tensor, given by *expected: bitwise for exact data, within n * eps * sum |v| for random
+ * floats. CHM_OK says that it ran; report->mismatches whether it was right. CHM_ERR_INPUT with a diagnostic when the
+ * buffers exceed 'memory_limit_bytes' (0: 8 GiB), CHM_ERR_INTERNAL with one when inputs or outputs are not those
+ * expected. O(elements * contributions + bytes moved). */
 ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *data, int64_t memory_limit_bytes,
                   ChmRunReport *report) CHM_MUST_USE;
 

@@ -219,6 +219,16 @@ int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype
     return chm_max64(in * bytes, chm_max64(joint, average));
 }
 
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                        const ChmLayout *to)
+{
+    Bound b;
+    bound_init(&b, scratch, from->mesh);
+    bound_tensor(&b, shape, dtype, from, &to, 1);
+    int64_t total = b.total;
+    return (ChmBound){bound_greatest(&b), total};
+}
+
 /* ---- a plan */
 
 /* The input that the value is, seen through layout changes. */

@@ -37,7 +37,7 @@ typedef struct ChmTraffic {
     int64_t *sent, *received; /* by rank */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
-    int64_t ops;              /* that send anything */
+    int64_t ops;              /* that send anything, weighed: 2 for an op, 3 for an exchange */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
@@ -46,6 +46,8 @@ typedef struct ChmTraffic {
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
     double step_time_s;
 } ChmTraffic;
+
+int32_t chm_op_weight(ChmOpcode code); /* in ChmTraffic.ops, when it sends anything */
 
 void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks);
 void chm_traffic_clear(ChmTraffic *t);                         /* back to zero; keeps the storage */
@@ -69,7 +71,8 @@ typedef struct ChmPrice {
 ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
  * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
- * to send it in the fewer messages of two. */
+ * to send it in the fewer messages of two. By their weights a plain op goes before an exchange, and that before two
+ * ops. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
 /* ---- bounds (bounds.c): design section 8; words uncoded, only ranks at which the value is present first or last
@@ -78,6 +81,12 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
  * targets' own bounds instead. chm_bound_arrow allocates nothing up to 256 ranks. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                        const ChmLayout *to);
+/* The same figure and, with it, the least that all ranks together send. */
+typedef struct ChmBound {
+    int64_t worst_bytes, total_bytes;
+} ChmBound;
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
 /* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different
  * axes partial are owed different sums: each kind is judged by itself, and each rank's greatest figure counts. */

@@ -165,6 +165,11 @@ static void (*const rules[CHM_NOPS])(const Change *c) = {
 #undef CHM_OP
 };
 
+int32_t chm_op_weight(ChmOpcode code)
+{
+    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE ? 3 : 2;
+}
+
 /* ---- sums */
 
 void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
@@ -232,7 +237,7 @@ void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *sha
     }
     t->total_sent = chm_sat_add(t->total_sent, t->step_total_sent);
     t->messages = chm_sat_add(t->messages, t->step_messages);
-    t->ops += t->step_total_sent > 0;
+    t->ops += t->step_total_sent > 0 ? chm_op_weight(step->code) : 0;
     t->time_s += t->step_time_s;
 }
 

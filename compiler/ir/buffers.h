@@ -23,14 +23,16 @@ typedef struct ChmPlace {
 #define CHM_ARENA_ALIGN 64
 
 typedef struct ChmBuffers {
-    ChmPlace *place; /* by value number (chm_module_number); numbers start at 1, also for named values */
+    ChmPlace *place; /* by value id */
     int32_t nvalues;
-    int64_t arena_bytes; /* peak, on the worst rank */
+    int64_t arena_bytes; /* peak, on the worst rank; INT64_MAX when the values do not fit an address space */
 } ChmBuffers;
 
-/* A value whose first output op is in the module lives in that output's buffer; other outputs of it are copies. Two
- * values share arena bytes only when their live ranges do not meet; an op's result never overlaps its operand. O(ops *
- * live values). */
+/* An input lives in the caller's buffer, which is only read. Another value that is an output lives in the buffer of its
+ * first output op; further outputs of it are copies. The rest share the arena, two of them only when their live ranges
+ * do not meet; an op's result never overlaps its operand. Numbers the module. Values are placed in order of size, the
+ * largest first, each at the lowest offset that is free while it lives (Pisarchyk and Lee, "Efficient memory
+ * management for deep neural net inference", 2020). O(values^2). */
 void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/ctx.h"
 
+#include "ir/module.h"
+
 void chm_ctx_init(ChmCtx *ctx)
 {
     *ctx = (ChmCtx){0};
@@ -14,6 +16,8 @@ void chm_ctx_init(ChmCtx *ctx)
 
 void chm_ctx_fini(ChmCtx *ctx)
 {
+    while (ctx->modules)
+        chm_module_free(ctx->modules);
     chm_arena_fini(&ctx->scratch);
     chm_arena_fini(&ctx->arena);
 }

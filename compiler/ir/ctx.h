@@ -18,6 +18,7 @@ typedef struct ChmCtx {
     ChmMap records;   /* meshes, layouts, shapes, types: equal content, equal pointer */
     ChmDiags diags;
     ChmRemarks remarks;
+    struct ChmModule *modules; /* those not freed yet; chm_ctx_fini frees them, so that an unwinding leaks none */
 } ChmCtx;
 
 /* A context is used by one thread at a time; two contexts share nothing. */

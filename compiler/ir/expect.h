@@ -15,7 +15,17 @@ typedef struct ChmExpect {
     ChmSpan span;
 } ChmExpect;
 
-typedef CHM_VEC(ChmExpect) ChmExpects; /* in order of the output statements */
+typedef struct ChmExpectInput {
+    const ChmTensor *tensor;
+    const ChmType *type; /* as the caller hands it over: no pass may ask for it otherwise */
+    ChmSpan span;
+} ChmExpectInput;
+
+typedef struct ChmExpects {
+    ChmExpect *at; /* outputs, in order of the output statements; grown by CHM_PUSH */
+    int32_t len, cap;
+    CHM_VEC(ChmExpectInput) inputs; /* in order of the input statements */
+} ChmExpects;
 
 void chm_expects_of_module(ChmArena *arena, const ChmModule *m, ChmExpects *out);
 

@@ -32,6 +32,10 @@ ChmModule *chm_module_new(ChmCtx *ctx, const char *name, const ChmMesh *mesh)
     chm_arena_init(&m->arena, &ctx->guard);
     m->name = name;
     m->mesh = mesh;
+    m->older = ctx->modules;
+    if (m->older)
+        m->older->newer = m;
+    ctx->modules = m;
     return m;
 }
 
@@ -39,6 +43,9 @@ void chm_module_free(ChmModule *m)
 {
     if (!m)
         return;
+    *(m->newer ? &m->newer->older : &m->ctx->modules) = m->older;
+    if (m->older)
+        m->older->newer = m->newer;
     chm_arena_fini(&m->arena);
     free(m);
 }

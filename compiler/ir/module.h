@@ -70,6 +70,10 @@ struct ChmOp {
     ChmAttrs attrs;          /* LAYOUT */
     const ChmTensor *tensor; /* input */
     const char *name;        /* output: name of the result, the plan's value name */
+    /* The steps that the op stands for, where 'compose' made one exchange of a chain: route compares with them. In the
+     * context's arena. */
+    const ChmStep *made_of;
+    int32_t made_of_len; /* 0: itself */
     ChmOp *prev, *next;
 };
 
@@ -80,8 +84,10 @@ typedef struct ChmModule {
     const ChmMesh *mesh;
     CHM_VEC(const ChmTensor *) tensors;
     ChmOp *first, *last;
+    struct ChmModule *newer, *older; /* the context's list of modules */
 } ChmModule;
 
+/* A module dies with its context at the latest. */
 CHM_GIVE ChmModule *chm_module_new(ChmCtx *ctx, const char *name,
                                    const ChmMesh *mesh); /* chm_module_free gives it back */
 void chm_module_free(CHM_TAKE ChmModule *m);
@@ -124,6 +130,8 @@ void chm_module_print(ChmModule *m, ChmOut *out); /* numbers the module first; t
 void chm_op_print(const ChmModule *m, const ChmOp *op,
                   ChmOut *out);                       /* one op, no newline; the module must be numbered */
 void chm_value_print(const ChmValue *v, ChmOut *out); /* "%x0" or "%3" */
+/* A layout change without its values: "all_gather over (tp) dim seq", "exchange to [seq/tp, hidden]". */
+void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out);
 /* The parsed and verified module, or NULL with diagnostics. */
 CHM_GIVE ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source);
 

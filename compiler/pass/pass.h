@@ -51,9 +51,15 @@ typedef struct ChmPassOptions {
     const ChmExpects *expected;
 } ChmPassOptions;
 
-/* Runs the passes in order on m. On a failed check: CHM_ERR_INTERNAL, *culprit is the pass, *why the reason, and
- * *reproducer (when not NULL) holds the module before that pass as a golden test file ("# RUN: chimerac --emit=ir
- * --passes=NAME %s" and the IR). */
+/* Runs the passes in order on m, and checks it (verifier and 'validate') before the first and after the last; with
+ * verify_each after every one. What a pass requires and the module lacks is established first, by the passes of the
+ * table that establish it; these count as passes of their own for checks, 'after' and *culprit, but have no entry in
+ * 'stats', which has one for each of the list (NULL: not wanted).
+ *
+ * On a failed check: CHM_ERR_INTERNAL, and never a diagnostic. *culprit is the pass (found by running the list over
+ * again on a copy of the start when verify_each is off; NULL when m was wrong before any), *why the reason, and
+ * *reproducer (inited; may be NULL) the module before that pass as a golden test file ("# RUN: chimerac -q --emit=ir
+ * --passes=NAME %s" and the IR); its text is empty otherwise. m is then not to be used any more. */
 ChmStatus chm_passes_run(ChmModule *m, const ChmPass *const *list, int32_t n, const ChmPassOptions *options,
                          ChmPassStat *stats, const ChmPass **culprit, ChmWhy *why, ChmOut *reproducer) CHM_MUST_USE;
 

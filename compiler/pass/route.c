@@ -13,17 +13,23 @@
  * makes a schedule dearer. Requires CANONICAL; breaks NO_DEAD (the op that an old operand came from may have no use
  * left). Cost: one search for each distinct (from, to, tensor), then O(ops * values of the tensor).
  */
+#include "pass/passes.h"
+#include "pass/rewrite.h"
 #include "pass/route.h"
 
-#include "pass/pass.h"
-#include "pass/passes.h"
-
 typedef struct Routing {
-    ChmModule *m;
-    const ChmPassEnv *env;
+    ChmRewrite w;
     ChmRouter *router;
     CHM_VEC(ChmValue *) values; /* that came before the op at hand, in program order */
 } Routing;
+
+/* Layout changes one after the other, and where they start. */
+typedef struct Way {
+    ChmValue *source;
+    ChmSteps steps;
+    ChmPrice price;
+    bool exact;
+} Way;
 
 static const ChmTensor *root_of(const ChmValue *v)
 {
@@ -32,79 +38,119 @@ static const ChmTensor *root_of(const ChmValue *v)
     return v->def->tensor;
 }
 
-static ChmPrice price_of_op(Routing *r, const ChmOp *op)
+/* ---- the ways there are */
+
+/* What stands there: the op, or the chain that 'compose' made one op of. */
+static Way way_as_is(Routing *r, const ChmOp *op)
 {
     const ChmType *type = op->operand->type;
-    ChmStep step = {op->code, op->attrs, op->result->type->layout};
-    ChmSteps one = {.at = &step, .len = 1, .cap = 1};
-    return chm_steps_price(&r->m->arena, r->env->topology, type->shape, type->dtype, type->layout, &one);
+    Way way = {.source = op->operand, .exact = true};
+    for (int32_t i = 0; i < op->made_of_len; i++)
+        CHM_PUSH(&r->w.m->arena, &way.steps, op->made_of[i]);
+    if (op->made_of_len == 0)
+        CHM_PUSH(&r->w.m->arena, &way.steps, ((ChmStep){op->code, op->attrs, op->result->type->layout}));
+    way.price =
+        chm_steps_price(&r->w.m->ctx->scratch, r->w.env->topology, type->shape, type->dtype, type->layout, &way.steps);
+    return way;
 }
 
-typedef struct Choice {
-    ChmValue *source;
-    const ChmRoute *route;
-} Choice;
+static Way way_from(Routing *r, ChmValue *source, const ChmType *to)
+{
+    const ChmRoute *route = chm_router_find(r->router, to->shape, to->dtype, source->type->layout, to->layout);
+    return (Way){source, route->steps, route->price, route->exact};
+}
 
 /* The cheapest way to the op's result: from its operand, else from a value that came before. The operand wins ties. */
-static Choice choose(Routing *r, const ChmOp *op)
+static Way choose(Routing *r, const ChmOp *op)
 {
     const ChmType *type = op->result->type;
-    Choice best = {op->operand,
-                   chm_router_find(r->router, type->shape, type->dtype, op->operand->type->layout, type->layout)};
+    Way best = way_from(r, op->operand, type);
     const ChmTensor *root = root_of(op->operand);
     for (int32_t i = 0; i < r->values.len; i++) {
         ChmValue *v = r->values.at[i];
-        if (v == op->operand || root_of(v) != root || chm_arrow_illegal(r->m->ctx, v->type->layout, type->layout))
+        if (v == op->operand || root_of(v) != root || chm_arrow_illegal(r->w.m->ctx, v->type->layout, type->layout))
             continue;
-        const ChmRoute *route = chm_router_find(r->router, type->shape, type->dtype, v->type->layout, type->layout);
-        if (chm_price_compare(&route->price, &best.route->price) < 0)
-            best = (Choice){v, route};
+        Way way = way_from(r, v, type);
+        if (chm_price_compare(&way.price, &best.price) < 0)
+            best = way;
     }
     return best;
 }
 
-static const char *route_text(Routing *r, const Choice *c)
+/* ---- remarks */
+
+static const char *way_text(Routing *r, const ChmOp *op, const Way *way)
 {
-    ChmOut o;
-    chm_out_init_arena(&o, &r->m->ctx->arena);
-    for (int32_t i = 0; i < c->route->steps.len; i++)
-        chm_out_printf(&o, "%s%s", i ? ", " : "", chm_ops[c->route->steps.at[i].code].name);
-    return c->route->steps.len ? chm_out_text(&o) : "nothing";
+    ChmMoves moves = {0};
+    const ChmLayout *at = way->source->type->layout;
+    for (int32_t i = 0; i < way->steps.len; i++) {
+        CHM_PUSH(&r->w.m->arena, &moves, ((ChmMove){at, way->steps.at[i]}));
+        at = way->steps.at[i].to;
+    }
+    return moves.len ? chm_moves_text(&r->w, op->result->type, moves.at, moves.len) : "the value itself";
 }
 
-static void remark(Routing *r, const ChmOp *op, const Choice *c, const ChmPrice *old)
+static void say_applied(Routing *r, const ChmOp *op, const Way *old, const Way *way)
 {
-    ChmCtx *ctx = r->m->ctx;
-    const ChmType *type = op->result->type;
-    chm_remark(r->env->remarks, CHM_APPLIED, "route", op->span, old->worst_bytes - c->route->price.worst_bytes,
-               "%s -> %s: %s instead of %s%s", chm_layout_str(ctx, type->shape, c->source->type->layout),
-               chm_layout_str(ctx, type->shape, type->layout), route_text(r, c), chm_ops[op->code].name,
-               c->source == op->operand ? "" : ", from another value of the same tensor");
-    if (!c->route->exact)
-        chm_remark(r->env->remarks, CHM_MISSED, "route", op->span, 0,
-                   "this search was cut short; a cheaper way may exist");
+    chm_rewrite_applied(&r->w, op, old->price.worst_bytes - way->price.worst_bytes,
+                        "from %s to %s by %s instead of %s%s", chm_type_text(&r->w, way->source->type),
+                        chm_type_text(&r->w, op->result->type), way_text(r, op, way), way_text(r, op, old),
+                        way->source == op->operand ? "" : ", starting from another value of the same tensor");
 }
 
-/* Is the route worth a change? Cheaper, or as cheap and made of plain ops where the op is an exchange. */
-static bool better(const ChmOp *op, const Choice *c, const ChmPrice *old)
+/* ---- the change */
+
+static bool is_exchange(ChmOpcode code)
 {
-    int order = chm_price_compare(&c->route->price, old);
-    bool is_exchange = op->code == CHM_OP_EXCHANGE || op->code == CHM_OP_REDUCE_EXCHANGE;
-    return order < 0 || (order == 0 && is_exchange && c->route->steps.at[0].code != op->code);
+    return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE;
 }
 
+static bool is_that_op(const ChmOp *op, const Way *way)
+{
+    return way->source == op->operand && way->steps.len == 1 && way->steps.at[0].code == op->code;
+}
+
+static bool is_plain(const Way *way)
+{
+    for (int32_t i = 0; i < way->steps.len; i++)
+        if (is_exchange(way->steps.at[i].code))
+            return false;
+    return true;
+}
+
+/* Is the way worth a change of what is there? When it is cheaper, or as cheap and made of plain ops instead of an
+ * exchange. */
+static bool better(const ChmOp *op, const Way *way, const Way *old)
+{
+    int order = chm_price_compare(&way->price, &old->price);
+    return order < 0 || (order == 0 && is_exchange(op->code) && op->made_of_len == 0 && is_plain(way));
+}
+
+static void put_in_place(Routing *r, ChmOp *op, const Way *way)
+{
+    ChmValue *v = way->source;
+    for (int32_t i = 0; i < way->steps.len; i++)
+        v = chm_build_step(r->w.m, op, op->span, v, &way->steps.at[i], NULL);
+    chm_value_replace(r->w.m, op->result, v);
+    chm_op_unlink(r->w.m, op);
+}
+
+/* Whether the op is gone. */
 static bool route_op(Routing *r, ChmOp *op)
 {
-    Choice c = choose(r, op);
-    ChmPrice old = price_of_op(r, op);
-    if (!better(op, &c, &old))
+    Way old = way_as_is(r, op), way = choose(r, op);
+    bool worth = better(op, &way, &old);
+    if (worth)
+        say_applied(r, op, &old, &way);
+    if (!way.exact)
+        chm_rewrite_missed(&r->w, op, 0, "the search from %s to %s was cut short; a cheaper way may exist",
+                           chm_type_text(&r->w, way.source->type), chm_type_text(&r->w, op->result->type));
+    if (!worth)
+        way = old; /* the chain again, where 'compose' took it away */
+    op->made_of_len = 0;
+    if (is_that_op(op, &way))
         return false;
-    remark(r, op, &c, &old);
-    ChmValue *v = c.source;
-    for (int32_t i = 0; i < c.route->steps.len; i++)
-        v = chm_build_step(r->m, op, op->span, v, &c.route->steps.at[i], NULL);
-    chm_value_replace(r->m, op->result, v);
-    chm_op_unlink(r->m, op);
+    put_in_place(r, op, &way);
     return true;
 }
 
@@ -112,26 +158,26 @@ static int32_t sweep(Routing *r)
 {
     int32_t changes = 0;
     r->values.len = 0;
-    for (ChmOp *op = r->m->first, *next; op; op = next) {
+    for (ChmOp *op = r->w.m->first, *next; op; op = next) {
         next = op->next;
         ChmOp *before = op->prev;
         if (chm_is_layout_op(op) && route_op(r, op)) {
             changes++;
-            op = before ? before->next : r->m->first; /* the ops that stand in its place */
+            op = before ? before->next : r->w.m->first; /* the ops that stand in its place */
         }
         for (; op != next; op = op->next)
             if (op->result)
-                CHM_PUSH(&r->m->arena, &r->values, op->result);
+                CHM_PUSH(&r->w.m->arena, &r->values, op->result);
     }
     return changes;
 }
 
 int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
 {
-    Routing r = {.m = m, .env = env, .router = chm_router_new(&m->arena, m->ctx, env->topology)};
-    int32_t changes = 0;
+    Routing r = {.router = chm_router_new(&m->arena, m->ctx, env->topology)};
+    chm_rewrite_init(&r.w, m, env, "route");
     /* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
     for (int32_t n = sweep(&r); n > 0; n = sweep(&r))
-        changes += n;
-    return changes;
+        r.w.changes += n;
+    return r.w.changes;
 }

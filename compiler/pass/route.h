@@ -16,7 +16,7 @@
 #define CHM_ROUTE_MAX_MOVING 6     /* moving axes */
 #define CHM_ROUTE_MAX_LAYOUTS 8192 /* layouts that an exchange may stop at */
 #define CHM_ROUTE_MAX_LABELS 16    /* labels kept at a layout */
-#define CHM_ROUTE_MAX_WORK 1000000 /* moves priced, times ranks */
+#define CHM_ROUTE_MAX_WORK 400000  /* moves priced, times ranks */
 #define CHM_ROUTE_MAX_RANKS 1024   /* uneven sizes: beyond, ranks are sampled along the axes that move */
 
 typedef struct ChmRoute {

@@ -14,8 +14,9 @@ typedef struct Label Label;
 /* What is known of a layout: the bound of the way from here, and the labels that led here. */
 typedef struct State {
     const ChmLayout *layout;
-    double rest_s; /* no way from here to the target takes less (times Search.weight) */
-    ChmBox *boxes; /* by rank, or NULL */
+    double rest_s;      /* no way from here to the target takes less, */
+    int64_t rest_bytes; /* nor sends less in all */
+    ChmBox *boxes;      /* by rank, or NULL */
     CHM_VEC(Label *) labels;
 } State;
 
@@ -27,6 +28,7 @@ struct Label {
     double time_s;
     int64_t total_bytes, messages, ops;
     int32_t length;           /* in steps */
+    int64_t number;           /* in order of making: the first of equals goes first */
     int64_t *sent, *received; /* by rank */
     bool dominated;
     bool expanded; /* by everything but exchanges on the way; those come later, since each costs a look at every layout
@@ -42,9 +44,12 @@ typedef struct Search {
     RouteLayouts stops;
     CHM_VEC(Label *) heap; /* least time + rest first, then first come */
     Label *best;
-    Label *at; /* being expanded */
+    int64_t best_worst; /* its worst-rank traffic */
+    Label *at;          /* being expanded */
     ChmTraffic scratch;
-    double weight;          /* of the bound: 1 for the exact search */
+    double weight;       /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
+    int64_t least_worst; /* no way has less worst-rank traffic */
+    int64_t labels;
     int64_t work, max_work; /* ranks priced */
     bool exact;
 } Search;
@@ -122,22 +127,24 @@ static bool dominates(const Label *a, const Label *b, int32_t ranks)
 
 /* ---- the queue: a binary heap */
 
-static double promise(const Label *l)
+static double promise(const Search *s, const Label *l)
 {
-    return l->time_s + l->state->rest_s;
+    return l->time_s + s->weight * l->state->rest_s;
 }
 
-static bool before(const Label *a, const Label *b)
+static bool before(const Search *s, const Label *a, const Label *b)
 {
-    double x = promise(a), y = promise(b);
-    return x != y ? x < y : a->expanded < b->expanded;
+    double x = promise(s, a), y = promise(s, b);
+    if (x != y)
+        return x < y;
+    return a->expanded != b->expanded ? b->expanded : a->number < b->number;
 }
 
 static void heap_push(Search *s, Label *l)
 {
     CHM_PUSH(s->arena, &s->heap, l);
     int32_t i = s->heap.len - 1;
-    for (; i > 0 && before(l, s->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && before(s, l, s->heap.at[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap.at[i] = s->heap.at[(i - 1) / 2];
     s->heap.at[i] = l;
 }
@@ -148,9 +155,9 @@ static Label *heap_pop(Search *s)
     int32_t i = 0, n = s->heap.len;
     for (;;) {
         int32_t child = 2 * i + 1;
-        if (child + 1 < n && before(s->heap.at[child + 1], s->heap.at[child]))
+        if (child + 1 < n && before(s, s->heap.at[child + 1], s->heap.at[child]))
             child++;
-        if (child >= n || !before(s->heap.at[child], last))
+        if (child >= n || !before(s, s->heap.at[child], last))
             break;
         s->heap.at[i] = s->heap.at[child];
         i = child;
@@ -168,16 +175,33 @@ static State *state_of(Search *s, const ChmLayout *layout)
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
-        int64_t rest = chm_bound_arrow(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = s->weight * (double)rest / s->topology->bandwidth_bytes_per_s;
+        ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = (double)rest.worst_bytes / s->topology->bandwidth_bytes_per_s;
+        state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
     return state;
 }
 
-static bool hopeless(const Search *s, double time_s)
+/* Nothing better than the best way known goes on from here, with at least so much more to come. Time decides, then
+ * worst-rank traffic (of which only the bound for the whole way is known beforehand), then bytes, then ops. */
+static bool hopeless(const Search *s, double time_s, int64_t total_bytes, int64_t ops)
 {
-    return s->best && compare_times(time_s, s->best->time_s) > 0;
+    const Label *best = s->best;
+    if (!best)
+        return false;
+    int c = compare_times(time_s, best->time_s);
+    if (!c && s->best_worst > s->least_worst)
+        return false;
+    if (!c)
+        c = compare_ints(total_bytes, best->total_bytes);
+    return c ? c > 0 : ops >= best->ops;
+}
+
+/* The least weight of the ops that are still needed. */
+static int64_t ops_to_come(const State *state)
+{
+    return state->rest_bytes > 0 ? chm_op_weight(CHM_OP_ALL_REDUCE) : 0;
 }
 
 /* Drops what the new label dominates; false when some label dominates it. */
@@ -213,6 +237,12 @@ static void load_scratch(Search *s, const Label *l)
     s->scratch.time_s = l->time_s;
 }
 
+static void set_best(Search *s, Label *l)
+{
+    s->best = l;
+    s->best_worst = worst_bytes(l, s->scratch.ranks);
+}
+
 static void consider(void *user, const ChmStep *step)
 {
     Search *s = user;
@@ -220,10 +250,10 @@ static void consider(void *user, const ChmStep *step)
     s->work += s->scratch.ranks;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
-    if (hopeless(s, s->scratch.time_s))
-        return;
     State *state = state_of(s, step->to);
-    if (hopeless(s, s->scratch.time_s + state->rest_s))
+    bool arrived = step->to == s->space->to;
+    if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
+                             s->scratch.ops + ops_to_come(state)))
         return;
     Label draft = {.state = state,
                    .parent = parent,
@@ -239,12 +269,13 @@ static void consider(void *user, const ChmStep *step)
         return;
     size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
     Label *l = chm_arena_copy(s->arena, &draft, sizeof draft);
+    l->number = ++s->labels;
     l->sent = chm_arena_copy(s->arena, draft.sent, bytes);
     l->received = chm_arena_copy(s->arena, draft.received, bytes);
     CHM_PUSH(s->arena, &state->labels, l);
-    if (step->to == s->space->to) {
+    if (arrived) {
         if (!s->best || compare_labels(l, s->best, s->scratch.ranks) < 0)
-            s->best = l;
+            set_best(s, l);
     } else {
         heap_push(s, l);
     }
@@ -266,9 +297,14 @@ static const ChmBox *boxes_of(Search *s, State *state)
     return state->boxes;
 }
 
+typedef struct Least {
+    double time_s;
+    int64_t total_bytes;
+} Least;
+
 /* No exchange between the two takes less: what the worst rank lacks, and what is lacked in all over the ranks that can
  * send. Cheap, to spare most of the exact prices. */
-static double least_exchange_s(Search *s, State *from, State *to)
+static Least least_exchange(Search *s, State *from, State *to)
 {
     const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
     bool same_sums = from->layout->partial == to->layout->partial;
@@ -284,21 +320,27 @@ static double least_exchange_s(Search *s, State *from, State *to)
     }
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
-    return (double)(worst * chm_dtypes[s->dtype].bytes) / s->topology->bandwidth_bytes_per_s;
+    int64_t bytes = chm_dtypes[s->dtype].bytes;
+    return (Least){(double)(worst * bytes) / s->topology->bandwidth_bytes_per_s, all * bytes};
 }
 
 static void consider_exchanges(Search *s)
 {
     Label *at = s->at;
+    int32_t weight = chm_op_weight(CHM_OP_EXCHANGE);
+    if (hopeless(s, at->time_s + at->state->rest_s, at->total_bytes + at->state->rest_bytes, at->ops + weight + 1))
+        return; /* whatever the stop */
     for (int32_t i = 0; i < s->stops.len && s->work < s->max_work; i++) {
         const ChmLayout *to = s->stops.at[i];
         if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
             continue;
         State *state = state_of(s, to);
-        if (hopeless(s, at->time_s + state->rest_s))
+        int64_t more = state->rest_bytes, ops = at->ops + weight + ops_to_come(state);
+        if (hopeless(s, at->time_s + state->rest_s, at->total_bytes + more, ops))
             continue;
         s->work += s->scratch.ranks / 8;
-        if (hopeless(s, at->time_s + state->rest_s + least_exchange_s(s, at->state, state)))
+        Least least = least_exchange(s, at->state, state);
+        if (hopeless(s, at->time_s + state->rest_s + least.time_s, at->total_bytes + more + least.total_bytes, ops))
             continue;
         ChmStep step = chm_arrow_exchange(at->state->layout, to);
         consider(s, &step);
@@ -341,6 +383,7 @@ static void search(Search *s, const ChmSteps *known)
     chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
+    s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
     start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     CHM_PUSH(s->arena, &start->state->labels, start);
@@ -354,8 +397,10 @@ static void search(Search *s, const ChmSteps *known)
         s->at = heap_pop(s);
         if (s->at->dominated)
             continue;
-        if (hopeless(s, promise(s->at)))
-            break;
+        State *here = s->at->state;
+        if (hopeless(s, s->at->time_s + here->rest_s, s->at->total_bytes + here->rest_bytes,
+                     s->at->ops + ops_to_come(here)))
+            continue;
         expand(s);
     }
     s->exact = s->exact && s->work < s->max_work;
@@ -398,8 +443,8 @@ static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena
 {
     ChmSteps steps = {0};
     chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
-    /* First greedily, with the bound made to weigh more than it may: a good way soon makes the exact search short. */
-    const double weights[] = {1.5, 1.0};
+    /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
+    const double weights[] = {5.0, 1.0};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         Search s = {.arena = scratch,
                     .topology = r->topology,

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check/exec.h - a module in execution: all ranks in one process, each with its own buffers.
+ */
+#ifndef CHM_CHECK_EXEC_H
+#define CHM_CHECK_EXEC_H
+
+#include "check/data.h"
+#include "check/move.h"
+
+typedef struct ChmExec {
+    ChmModule *m;
+    const ChmExpects *expected;
+    ChmArena *scratch; /* small things; dies with the run */
+    ChmBuffers buffers;
+    int32_t ranks;
+    int32_t outputs_done; /* output ops executed so far */
+    char **arena;         /* by rank */
+    char **input;         /* [tensor index * ranks + rank]; NULL where nothing is held */
+    char **output;        /* [output op * ranks + rank]; likewise */
+    float *sums;          /* accumulator of one receiver of 16-bit floats */
+    char *reference;      /* one logical tensor */
+    ChmData *data;        /* by tensor index; .tensor NULL for tensors that are not input */
+} ChmExec;
+
+/* What the rank holds of a value; false where the value is absent or the rank's block is empty. */
+bool chm_exec_piece(const ChmExec *x, const ChmValue *v, int32_t rank, ChmPiece *out);
+
+/* Runs one op for all ranks. What no rank writes of the result keeps the poison 0xA5. O(ranks * group) moves, for
+ * exchanges O(ranks^2) looks. */
+void chm_exec_op(ChmExec *x, const ChmOp *op);
+
+void chm_exec_fill_inputs(ChmExec *x);
+void chm_exec_check_outputs(ChmExec *x, ChmRunReport *report);
+
+#define CHM_EXEC_POISON 0xA5
+
+#endif

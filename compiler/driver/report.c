@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * driver/report.c - what the user is told on standard error: the summary that nobody has to ask for, and the tables of
+ * --stats, --explain and --time-passes.
+ */
+#include "driver/figures.h"
+#include "driver/job.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void figures(ChmJob *job, ChmFigures *baseline, ChmFigures *best, int64_t *bound)
+{
+    chm_figures_of(baseline, &job->ctx.arena, &chm_default_topology, job->baseline);
+    chm_figures_of(best, &job->ctx.arena, &chm_default_topology, job->best);
+    *bound = chm_bound_module(&job->ctx.arena, job->baseline);
+}
+
+static void put_axes(ChmOut *out, const ChmMesh *mesh, ChmAxes axes)
+{
+    ChmAxisSeq s = chm_seq_of_set(axes);
+    chm_seq_print(out, mesh, &s, "+");
+}
+
+static void put_mesh(ChmOut *out, const ChmMesh *mesh)
+{
+    chm_out_printf(out, "%d rank%s, mesh %s (", (int)mesh->ranks, mesh->ranks == 1 ? "" : "s", mesh->name);
+    for (int32_t i = 0; i < mesh->naxes; i++)
+        chm_out_printf(out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
+    chm_out_puts(out, ")\n");
+}
+
+/* "all_reduce 1, shift 1; worst rank 160 MiB (tp 96 MiB, pp 64 MiB)" */
+static void put_schedule(ChmOut *out, const ChmMesh *mesh, const ChmFigures *f)
+{
+    bool any = false;
+    for (int32_t code = 0; code < CHM_NOPS; code++) {
+        if (!f->count[code] || !chm_op_communicates((ChmOpcode)code))
+            continue;
+        chm_out_printf(out, "%s%s %d", any ? ", " : "", chm_ops[code].name, (int)f->count[code]);
+        any = true;
+    }
+    if (!any) {
+        chm_out_puts(out, "no communication");
+        return;
+    }
+    chm_out_puts(out, "; worst rank ");
+    chm_out_bytes(out, f->price.worst_bytes);
+    for (int32_t i = 0; i < f->axes.len; i++) {
+        chm_out_puts(out, i ? ", " : " (");
+        put_axes(out, mesh, f->axes.at[i].axes);
+        chm_out_putc(out, ' ');
+        chm_out_bytes(out, f->axes.at[i].worst_bytes);
+    }
+    chm_out_putc(out, ')');
+}
+
+static void put_bound(ChmOut *out, const ChmFigures *best, int64_t bound)
+{
+    chm_out_puts(out, "  lower bound  ");
+    chm_out_bytes(out, bound);
+    if (best->price.worst_bytes == bound)
+        chm_out_puts(out, ", which the schedule meets");
+    else if (bound > 0)
+        chm_out_printf(out, "; the schedule is at %.3f of it", (double)best->price.worst_bytes / (double)bound);
+    chm_out_putc(out, '\n');
+}
+
+static void put_remark(ChmOut *out, const ChmRemark *r)
+{
+    chm_out_puts(out, "  found: ");
+    if (r->span.source) {
+        uint32_t line, col;
+        chm_source_place(r->span.source, r->span.begin, &line, &col);
+        chm_out_printf(out, "line %" PRIu32 ": ", line);
+    }
+    chm_out_printf(out, "%s: %s", r->pass, r->text);
+    if (r->saved_bytes > 0) {
+        chm_out_puts(out, " (saves ");
+        chm_out_bytes(out, r->saved_bytes);
+        chm_out_putc(out, ')');
+    }
+    chm_out_putc(out, '\n');
+}
+
+void chm_report_summary(ChmJob *job)
+{
+    ChmFigures baseline, best;
+    int64_t bound;
+    ChmOut *out = &job->err;
+    const ChmMesh *mesh = job->baseline->mesh;
+    figures(job, &baseline, &best, &bound);
+    chm_out_printf(out, "%s: ", job->baseline->name);
+    put_mesh(out, mesh);
+    chm_out_puts(out, "  as written   ");
+    put_schedule(out, mesh, &baseline);
+    chm_out_puts(out, "\n  optimized    ");
+    put_schedule(out, mesh, &best);
+    int64_t before = baseline.price.worst_bytes, after = best.price.worst_bytes;
+    if (after < before && after > 0)
+        chm_out_printf(out, ", %.2f times less", (double)before / (double)after);
+    else if (after == before)
+        chm_out_puts(out, before ? ", the same" : "");
+    chm_out_putc(out, '\n');
+    put_bound(out, &best, bound);
+    for (int32_t i = 0; i < job->ctx.remarks.list.len && !job->options.explain; i++) {
+        if (job->ctx.remarks.list.at[i].kind == CHM_APPLIED)
+            put_remark(out, &job->ctx.remarks.list.at[i]);
+    }
+}
+
+void chm_report_explain(ChmJob *job)
+{
+    if (job->ctx.remarks.list.len)
+        chm_remarks_render(&job->ctx.remarks, &job->err);
+    else
+        chm_out_puts(&job->err, "chimerac: no pass had anything to say\n");
+}
+
+/* ---- --stats */
+
+static void row(ChmOut *out, const char *name, int64_t baseline, int64_t best)
+{
+    chm_out_printf(out, "  %-26s %18" PRId64 " %18" PRId64 "\n", name, baseline, best);
+}
+
+static void axis_rows(ChmJob *job, const ChmFigures *baseline, const ChmFigures *best)
+{
+    const ChmFigures *both[] = {baseline, best};
+    for (int32_t k = 0; k < 2; k++) {
+        for (int32_t i = 0; i < both[k]->axes.len; i++) {
+            ChmAxes axes = both[k]->axes.at[i].axes;
+            bool shown = false;
+            for (int32_t j = 0; k == 1 && j < baseline->axes.len; j++)
+                shown = shown || baseline->axes.at[j].axes == axes;
+            if (shown)
+                continue;
+            ChmOut name;
+            chm_out_init_arena(&name, &job->ctx.arena);
+            chm_out_puts(&name, "worst rank over ");
+            put_axes(&name, job->baseline->mesh, axes);
+            row(&job->err, chm_out_text(&name), chm_figures_axis(baseline, axes), chm_figures_axis(best, axes));
+        }
+    }
+}
+
+void chm_report_stats(ChmJob *job)
+{
+    ChmFigures baseline, best;
+    int64_t bound;
+    ChmOut *out = &job->err;
+    figures(job, &baseline, &best, &bound);
+    const ChmPrice *a = &baseline.price, *b = &best.price;
+    chm_out_printf(out, "%s: ", job->baseline->name);
+    put_mesh(out, job->baseline->mesh);
+    chm_out_printf(out, "  %-26s %18s %18s %18s\n", "bytes", "as written", "optimized", "bound");
+    chm_out_printf(out, "  %-26s %18" PRId64 " %18" PRId64 " %18" PRId64 "\n", "worst rank", a->worst_bytes,
+                   b->worst_bytes, bound);
+    row(out, "worst rank, sent", a->worst_sent_bytes, b->worst_sent_bytes);
+    row(out, "worst rank, received", a->worst_received_bytes, b->worst_received_bytes);
+    axis_rows(job, &baseline, &best);
+    row(out, "all ranks, sent", a->total_bytes, b->total_bytes);
+    row(out, "arena of a rank", baseline.arena_bytes, best.arena_bytes);
+    chm_out_printf(out, "  %-26s %18.6f %18.6f\n", "time by the model, ms", 1e3 * a->time_s, 1e3 * b->time_s);
+    row(out, "messages", a->messages, b->messages);
+    for (int32_t code = 0; code < CHM_NOPS; code++) {
+        bool counted = chm_ops[code].class == CHM_CLASS_LAYOUT && (baseline.count[code] || best.count[code]);
+        if (counted)
+            row(out, chm_ops[code].name, baseline.count[code], best.count[code]);
+    }
+    if (b->worst_bytes == bound)
+        chm_out_puts(out, "  the schedule meets its bound\n");
+}
+
+/* ---- --time-passes */
+
+void chm_report_times(ChmJob *job)
+{
+    double total = 0;
+    for (int32_t i = 0; i < job->nstats; i++) {
+        const ChmPassStat *s = &job->stats[i];
+        total += s->seconds;
+        chm_out_printf(&job->err, "  %10.6f s  %-18s %d change%s\n", s->seconds, s->pass->name, (int)s->changes,
+                       s->changes == 1 ? "" : "s");
+    }
+    chm_out_printf(&job->err, "  %10.6f s  all passes\n", total);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * emit/c.h - what the parts of the C writer share. Private to this folder.
+ *
+ *   c.c         collects what the file needs, and its order
+ *   c_names.c   identifiers
+ *   c_types.c   tables: axes, dims, mesh, groups, types
+ *   c_calls.c   create, run, destroy
+ *   c_ops.c     one call for each op
+ *   c_main.c    --driver
+ *
+ * Names in emitted C never meet: what comes from the plan has a prefix (in_ out_ v_ AXIS_ DIM_), or is the plan's own
+ * name, which steps aside for ours (chm_c_plan_name).
+ */
+#ifndef CHM_EMIT_C_H
+#define CHM_EMIT_C_H
+
+#include "emit/emit.h"
+
+#define CHM_C_COLUMNS 120 /* longer calls are broken */
+
+typedef struct ChmCDim {
+    const char *name;
+    int32_t index; /* -1: tensors differ in where it stands, so it is written as a number */
+} ChmCDim;
+
+typedef struct ChmCSchedule {
+    ChmModule *m;
+    ChmBuffers buffers;
+    uint64_t hash; /* of the schedule's text: two ranks with different ones must not start */
+    ChmPrice price;
+} ChmCSchedule;
+
+typedef struct ChmC {
+    const ChmEmitJob *job;
+    ChmArena *arena;
+    ChmOut *out;
+    const char *name; /* of the plan, as an identifier */
+    const ChmMesh *mesh;
+    ChmCSchedule optimized, baseline;
+    CHM_VEC(const ChmOp *) inputs;  /* of the baseline, by tensor: the signature */
+    CHM_VEC(const ChmOp *) outputs; /* of the baseline, in order */
+    CHM_VEC(ChmCDim) dims;
+    CHM_VEC(const ChmType *) types; /* distinct, in order of first use */
+    CHM_VEC(ChmAxisSeq) groups;     /* likewise */
+} ChmC;
+
+/* ---- c_names.c */
+const char *chm_c_plan_name(ChmArena *arena, const char *plan);
+const char *chm_c_guard(ChmArena *arena, const char *name);                 /* "TP_PP_H" */
+const char *chm_c_dtype(ChmDtype dtype);                                    /* the C type of an element: "float" */
+const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* the pointer to it, inside NAME_run */
+const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d);           /* "DIM_seq", or "1 [comment]" */
+const char *chm_c_type(ChmC *w, const ChmType *t);                          /* "type_3" */
+const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s);                       /* "AXIS_dp, AXIS_tp" */
+const char *chm_c_int(ChmC *w, int64_t n);                                  /* a literal of sufficient width */
+
+/* ---- c_types.c */
+void chm_c_collect_tables(ChmC *w, const ChmCSchedule *s); /* dims, types and groups of a schedule */
+void chm_c_write_tables(ChmC *w);
+
+/* ---- c_calls.c */
+void chm_c_write_parameters(ChmC *w, const char *head); /* "HEAD(NAME *plan, const float *in_x, float *out_y)" */
+void chm_c_write_create(ChmC *w);
+void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head);
+void chm_c_write_destroy(ChmC *w);
+
+/* ---- c_ops.c */
+bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group); /* the communicator that an op needs; false: none */
+void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op);
+
+/* ---- c_main.c */
+void chm_c_write_main(ChmC *w);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * emit/c_main.c - --driver: the plan as written beside the schedule, and a main that checks and times them.
+ */
+#include "emit/c.h"
+
+#include <string.h>
+
+static int32_t input_of(const ChmC *w, const ChmOp *output)
+{
+    const ChmValue *v = output->operand;
+    while (v->def->operand)
+        v = v->def->operand;
+    int32_t i = 0;
+    while (i < w->inputs.len && w->inputs.at[i] != v->def)
+        i++;
+    return i;
+}
+
+/* On one line where it fits. */
+static void write_function(ChmC *w, const char *head, const char *body)
+{
+    bool fits = strlen(head) + strlen(body) + 5 <= CHM_C_COLUMNS;
+    chm_out_printf(w->out, fits ? "%s { %s }\n" : "%s\n{\n    %s\n}\n", head, body);
+}
+
+/* One schedule through void pointers. */
+static void write_run_adapter(ChmC *w, const char *which, const char *run)
+{
+    ChmOut body;
+    chm_out_init_arena(&body, w->arena);
+    chm_out_printf(&body, "return %s(plan", run);
+    for (int32_t i = 0; i < w->inputs.len; i++)
+        chm_out_printf(&body, ", in[%d]", (int)i);
+    for (int32_t i = 0; i < w->outputs.len; i++)
+        chm_out_printf(&body, ", out[%d]", (int)i);
+    chm_out_puts(&body, ");");
+    write_function(
+        w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)", which),
+        chm_out_text(&body));
+}
+
+static void write_adapters(ChmC *w)
+{
+    const char *name = w->name;
+    chm_out_printf(w->out,
+                   "\nstatic int create(MPI_Comm comm, void **plan, char *message)\n{\n"
+                   "    %s *made;\n    int status = %s_create(comm, &made, message);\n    *plan = made;\n"
+                   "    return status;\n}\n\n",
+                   name, name);
+    write_run_adapter(w, "baseline", "run_as_written");
+    write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
+    write_function(w, "static const char *message(void *plan)",
+                   chm_arena_printf(w->arena, "return %s_message(plan);", name));
+    write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
+}
+
+static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)
+{
+    chm_out_printf(w->out, "    .%s = {create, %s_run, destroy, message, %s, %s},\n", which, which,
+                   chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
+}
+
+static void write_descriptor(ChmC *w)
+{
+    ChmOut *out = w->out;
+    chm_out_puts(out, "\nstatic const ChrtDriver driver = {\n");
+    chm_out_printf(out, "    .plan = \"%s\", .mesh = &mesh,\n    .ninputs = %d, .inputs = (const ChrtDriverInput[]){",
+                   w->job->baseline->name, (int)w->inputs.len);
+    for (int32_t i = 0; i < w->inputs.len; i++) {
+        const ChmOp *op = w->inputs.at[i];
+        chm_out_printf(out, "%s{\"%s\", &%s, %d}", i ? ", " : "", op->tensor->name, chm_c_type(w, op->result->type),
+                       (int)op->tensor->index);
+    }
+    chm_out_printf(out, "},\n    .noutputs = %d, .outputs = (const ChrtDriverOutput[]){", (int)w->outputs.len);
+    for (int32_t i = 0; i < w->outputs.len; i++) {
+        const ChmOp *op = w->outputs.at[i];
+        chm_out_printf(out, "%s{\"%s\", &%s, %d}", i ? ", " : "", op->name, chm_c_type(w, op->operand->type),
+                       (int)input_of(w, op));
+    }
+    chm_out_puts(out, "},\n");
+    put_schedule(w, &w->baseline, "baseline");
+    put_schedule(w, &w->optimized, "optimized");
+    chm_out_puts(out, "};\n");
+}
+
+void chm_c_write_main(ChmC *w)
+{
+    ChmOut *out = w->out;
+    chm_out_puts(out, "\n/* ---- main: the plan as written against the schedule above, checked and timed */\n");
+    chm_c_write_run(w, &w->baseline, "static int run_as_written");
+    write_adapters(w);
+    write_descriptor(w);
+    chm_out_puts(out, "\nint main(int argc, char **argv)\n{\n    return chrt_driver_main(argc, argv, &driver);\n}\n");
+}

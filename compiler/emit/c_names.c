@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * emit/c_names.c - identifiers and literals of emitted C.
+ */
+#include "emit/c.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Words that a plan's name, a typedef in the emitted file, cannot be. */
+static const char *const taken[] = {
+    "auto",         "break",         "case",    "char",      "const",    "continue", "default",        "do",
+    "double",       "else",          "enum",    "extern",    "float",    "for",      "goto",           "if",
+    "inline",       "int",           "long",    "register",  "restrict", "return",   "short",          "signed",
+    "sizeof",       "static",        "struct",  "switch",    "typedef",  "union",    "unsigned",       "void",
+    "volatile",     "while",         "alignas", "alignof",   "bool",     "true",     "false",          "nullptr",
+    "thread_local", "static_assert", "typeof",  "constexpr", "asm",      "main",     "create",         "destroy",
+    "message",      "mesh",          "groups",  "inputs",    "outputs",  "driver",   "run_as_written", "comm",
+    "plan",         "status",        "linux",   "unix",      "errno",    "stdin",    "stdout",         "stderr",
+    "printf",       "snprintf",      "remove",  "rename",    "puts",     "FILE",     "NULL",           "EOF",
+};
+static const char *const taken_prefixes[] = {"type_", "AXIS_", "DIM_", "chrt", "Chrt",      "CHRT",       "MPI",
+                                             "PMPI",  "OMPI",  "ompi", "mpi",  "baseline_", "optimized_", "_"};
+
+static bool is_taken(const char *name)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        if (strcmp(name, taken[i]) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < sizeof taken_prefixes / sizeof taken_prefixes[0]; i++) {
+        if (strncmp(name, taken_prefixes[i], strlen(taken_prefixes[i])) == 0)
+            return true;
+    }
+    size_t n = strlen(name);
+    return n > 2 && strcmp(name + n - 2, "_t") == 0;
+}
+
+const char *chm_c_plan_name(ChmArena *arena, const char *plan)
+{
+    return is_taken(plan) ? chm_arena_printf(arena, "plan_%s", plan) : plan;
+}
+
+const char *chm_c_guard(ChmArena *arena, const char *name)
+{
+    char *guard = chm_arena_printf(arena, "%s_H", name);
+    for (char *c = guard; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return guard;
+}
+
+const char *chm_c_dtype(ChmDtype dtype)
+{
+    switch (dtype) {
+    case CHM_F64:
+        return "double";
+    case CHM_F32:
+        return "float";
+    case CHM_F16:
+    case CHM_BF16:
+        return "uint16_t";
+    case CHM_I64:
+        return "int64_t";
+    case CHM_I32:
+        return "int32_t";
+    case CHM_I8:
+        return "int8_t";
+    case CHM_U8:
+        return "uint8_t";
+    case CHM_NDTYPES:
+        break;
+    }
+    return "void";
+}
+
+static const char *output_name(const ChmModule *m, int32_t index)
+{
+    for (const ChmOp *op = m->first; op; op = op->next) {
+        if (op->code == CHM_OP_OUTPUT && index-- == 0)
+            return op->name;
+    }
+    return "";
+}
+
+const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v)
+{
+    const ChmPlace *place = &s->buffers.place[v->id];
+    switch (place->home) {
+    case CHM_HOME_INPUT:
+        return chm_arena_printf(w->arena, "in_%s", v->def->tensor->name);
+    case CHM_HOME_OUTPUT:
+        return chm_arena_printf(w->arena, "out_%s", output_name(s->m, place->index));
+    case CHM_HOME_ARENA:
+        break;
+    }
+    return v->name ? chm_arena_printf(w->arena, "v_%s", v->name) : chm_arena_printf(w->arena, "v_%" PRId32, v->number);
+}
+
+const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d)
+{
+    const char *name = shape->dim_name[d];
+    for (int32_t i = 0; i < w->dims.len; i++) {
+        if (w->dims.at[i].name == name && w->dims.at[i].index == d)
+            return chm_arena_printf(w->arena, "DIM_%s", name);
+    }
+    return chm_arena_printf(w->arena, "%d /* %s */", (int)d, name);
+}
+
+const char *chm_c_type(ChmC *w, const ChmType *t)
+{
+    int32_t i = 0;
+    while (i < w->types.len && w->types.at[i] != t)
+        i++;
+    return chm_arena_printf(w->arena, "type_%d", (int)i);
+}
+
+const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, w->arena);
+    for (int32_t i = 0; i < s->len; i++)
+        chm_out_printf(&text, "%sAXIS_%s", i ? ", " : "", w->mesh->axis_name[s->at[i]]);
+    return chm_out_text(&text);
+}
+
+const char *chm_c_int(ChmC *w, int64_t n)
+{
+    return chm_arena_printf(w->arena, n > INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, n);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * emit/dot.c - a drawing of the schedule: ops are boxes with their traffic, values are arrows with their layout and the
+ * size of a rank's block.
+ */
+#include "emit/emitters.h"
+#include "ir/geom.h"
+
+/* The attributes in the words of the text form, read off the op's syntax. */
+static void put_attrs(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
+{
+    const ChmMesh *mesh = job->module->mesh;
+    const ChmShape *shape = (op->result ? op->result : op->operand)->type->shape;
+    const char *syntax = chm_ops[op->code].syntax;
+    if (*syntax)
+        chm_out_putc(out, ' ');
+    for (const char *c = syntax; *c; c++) {
+        switch (*c) {
+        case 'A':
+            chm_out_putc(out, '(');
+            chm_seq_print(out, mesh, &op->attrs.over, ", ");
+            chm_out_putc(out, ')');
+            break;
+        case 'D':
+            chm_out_puts(out, shape->dim_name[op->attrs.dim]);
+            break;
+        case 'E':
+            chm_out_puts(out, shape->dim_name[op->attrs.to_dim]);
+            break;
+        case 'X':
+            chm_out_puts(out, mesh->axis_name[op->attrs.axis]);
+            break;
+        case 'I':
+            chm_out_printf(out, "%d", (int)op->attrs.from);
+            break;
+        case 'J':
+            chm_out_printf(out, "%d", (int)op->attrs.to);
+            break;
+        default: /* words and signs stand for themselves */
+            chm_out_putc(out, *c);
+        }
+    }
+}
+
+static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
+{
+    ChmTraffic t;
+    const ChmType *from = op->operand->type;
+    ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
+    chm_traffic_init(&t, job->arena, job->module->mesh->ranks);
+    chm_traffic_add(&t, job->topology, from->shape, from->dtype, from->layout, &step);
+    ChmPrice price = chm_traffic_price(&t);
+    if (!price.worst_bytes) {
+        chm_out_puts(out, "\\nlocal");
+        return;
+    }
+    chm_out_puts(out, "\\nworst rank sends ");
+    chm_out_bytes(out, price.worst_sent_bytes);
+    chm_out_puts(out, ", receives ");
+    chm_out_bytes(out, price.worst_received_bytes);
+}
+
+static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *out)
+{
+    chm_out_printf(out, "    op%d [label=\"%s", (int)n, chm_ops[op->code].name);
+    put_attrs(job, op, out);
+    switch (chm_ops[op->code].class) {
+    case CHM_CLASS_SOURCE:
+        chm_out_printf(out, " %s\", shape=ellipse];\n", op->tensor->name);
+        break;
+    case CHM_CLASS_LAYOUT:
+        put_traffic(job, op, out);
+        chm_out_puts(out, "\"];\n");
+        break;
+    case CHM_CLASS_SINK:
+        chm_out_printf(out, " %s\", shape=ellipse];\n", op->name);
+        break;
+    }
+}
+
+static void put_edge(const ChmOp *op, int32_t from, int32_t to, ChmOut *out)
+{
+    const ChmValue *v = op->operand;
+    chm_out_printf(out, "    op%d -> op%d [label=\"", (int)from, (int)to);
+    chm_value_print(v, out);
+    chm_out_puts(out, "\\n");
+    chm_layout_print(out, v->type->shape, v->type->layout);
+    chm_out_puts(out, "\\n");
+    chm_out_bytes(out, chm_max_local_bytes(v->type));
+    chm_out_puts(out, "\"];\n");
+}
+
+void chm_emit_dot(const ChmEmitJob *job, ChmOut *out)
+{
+    ChmModule *m = job->module;
+    const ChmMesh *mesh = m->mesh;
+    int32_t nvalues = chm_module_number(m), n = 0;
+    int32_t *node = CHM_NEW_ARRAY(job->arena, int32_t, nvalues); /* by value id */
+    chm_out_printf(out, "digraph \"%s\" {\n    label=\"%s on %s (", m->name, m->name, mesh->name);
+    for (int32_t i = 0; i < mesh->naxes; i++)
+        chm_out_printf(out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
+    chm_out_puts(out, ")\";\n    node [shape=box, fontname=\"sans-serif\"];\n    edge [fontname=\"sans-serif\"];\n");
+    for (const ChmOp *op = m->first; op; op = op->next, n++) {
+        put_node(job, op, n, out);
+        if (op->operand)
+            put_edge(op, node[op->operand->id], n, out);
+        if (op->result)
+            node[op->result->id] = n;
+    }
+    chm_out_puts(out, "}\n");
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * emit/json.c - the schedule and its figures for other programs, as emit/chimera.schema.json describes them.
+ *
+ * cJSON uses malloc, which an unwinding would leak. So everything that our arenas must hold is worked out first
+ * (facts), then the tree is built, printed and freed without touching them.
+ */
+#include "emit/emitters.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct OpFact {
+    const ChmOp *op;
+    const char *result, *operand; /* "%x0", or NULL */
+    const char *type;
+    int64_t sent_bytes, received_bytes;
+} OpFact;
+
+typedef struct Facts {
+    const ChmModule *m;
+    OpFact *ops;
+    int32_t nops;
+    ChmPrice baseline, optimized;
+    int64_t bound_bytes, arena_bytes;
+} Facts;
+
+/* ---- facts */
+
+static const char *value_name(ChmArena *arena, const ChmValue *v)
+{
+    ChmOut text;
+    if (!v)
+        return NULL;
+    chm_out_init_arena(&text, arena);
+    chm_value_print(v, &text);
+    return chm_out_text(&text);
+}
+
+static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
+{
+    const ChmValue *v = op->code == CHM_OP_OUTPUT ? op->operand : op->result;
+    *fact = (OpFact){.op = op,
+                     .result = value_name(job->arena, op->result),
+                     .operand = value_name(job->arena, op->operand),
+                     .type = chm_layout_str(job->module->ctx, v->type->shape, v->type->layout)};
+    if (!chm_is_layout_op(op))
+        return;
+    const ChmType *from = op->operand->type;
+    ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
+    chm_traffic_clear(t);
+    chm_traffic_add(t, job->topology, from->shape, from->dtype, from->layout, &step);
+    ChmPrice price = chm_traffic_price(t);
+    fact->sent_bytes = price.worst_sent_bytes;
+    fact->received_bytes = price.worst_received_bytes;
+}
+
+static ChmPrice price_of(const ChmEmitJob *job, const ChmModule *m)
+{
+    ChmTraffic t;
+    chm_traffic_of_module(&t, job->arena, job->topology, m);
+    return chm_traffic_price(&t);
+}
+
+static void collect(const ChmEmitJob *job, Facts *f)
+{
+    ChmTraffic t;
+    ChmBuffers buffers;
+    *f = (Facts){.m = job->module};
+    chm_buffers_plan(job->arena, job->module, &buffers);
+    f->arena_bytes = buffers.arena_bytes;
+    for (const ChmOp *op = job->module->first; op; op = op->next)
+        f->nops++;
+    f->ops = CHM_NEW_ARRAY(job->arena, OpFact, f->nops);
+    chm_traffic_init(&t, job->arena, job->module->mesh->ranks);
+    int32_t n = 0;
+    for (const ChmOp *op = job->module->first; op; op = op->next)
+        op_facts(job, op, &t, &f->ops[n++]);
+    f->baseline = price_of(job, job->baseline);
+    f->optimized = price_of(job, job->module);
+    f->bound_bytes = chm_bound_module(job->arena, job->baseline);
+}
+
+/* ---- the tree; *ok becomes false when memory runs out, and cJSON takes NULL for what is missing */
+
+static void add_int(cJSON *object, const char *key, int64_t n, bool *ok) /* exact beyond 2^53 */
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%" PRId64, n);
+    *ok = cJSON_AddRawToObject(object, key, digits) && *ok;
+}
+
+static void add_string(cJSON *object, const char *key, const char *s, bool *ok)
+{
+    *ok = cJSON_AddStringToObject(object, key, s) && *ok;
+}
+
+static cJSON *add_array(cJSON *object, const char *key, bool *ok)
+{
+    cJSON *array = cJSON_AddArrayToObject(object, key);
+    *ok = array && *ok;
+    return array;
+}
+
+static cJSON *add_object(cJSON *object, const char *key, bool *ok)
+{
+    cJSON *child = cJSON_AddObjectToObject(object, key);
+    *ok = child && *ok;
+    return child;
+}
+
+static cJSON *append(cJSON *array, cJSON *item, bool *ok)
+{
+    if (item && cJSON_AddItemToArray(array, item))
+        return item;
+    cJSON_Delete(item);
+    *ok = false;
+    return NULL;
+}
+
+static void add_mesh(cJSON *root, const ChmMesh *mesh, bool *ok)
+{
+    cJSON *object = add_object(root, "mesh", ok);
+    add_string(object, "name", mesh->name, ok);
+    add_int(object, "ranks", mesh->ranks, ok);
+    cJSON *axes = add_array(object, "axes", ok);
+    for (int32_t i = 0; i < mesh->naxes; i++) {
+        cJSON *axis = append(axes, cJSON_CreateObject(), ok);
+        add_string(axis, "name", mesh->axis_name[i], ok);
+        add_int(axis, "size", mesh->axis_size[i], ok);
+    }
+}
+
+static void add_tensors(cJSON *root, const ChmModule *m, bool *ok)
+{
+    cJSON *tensors = add_array(root, "tensors", ok);
+    for (int32_t i = 0; i < m->tensors.len; i++) {
+        const ChmTensor *t = m->tensors.at[i];
+        cJSON *tensor = append(tensors, cJSON_CreateObject(), ok);
+        add_string(tensor, "name", t->name, ok);
+        add_string(tensor, "dtype", chm_dtypes[t->dtype].name, ok);
+        cJSON *dims = add_array(tensor, "dims", ok);
+        for (int32_t d = 0; d < t->shape->ndims; d++) {
+            cJSON *dim = append(dims, cJSON_CreateObject(), ok);
+            add_string(dim, "name", t->shape->dim_name[d], ok);
+            add_int(dim, "size", t->shape->dim_size[d], ok);
+        }
+    }
+}
+
+static void add_attrs(cJSON *object, const ChmOp *op, const ChmMesh *mesh, bool *ok)
+{
+    const ChmAttrs *a = &op->attrs;
+    if (!chm_is_layout_op(op))
+        return;
+    const ChmShape *shape = op->result->type->shape;
+    if (chm_op_has(op->code, 'A')) {
+        cJSON *over = add_array(object, "over", ok);
+        for (int32_t i = 0; i < a->over.len; i++)
+            append(over, cJSON_CreateString(mesh->axis_name[a->over.at[i]]), ok);
+    }
+    if (chm_op_has(op->code, 'E')) {
+        add_string(object, "from_dim", shape->dim_name[a->dim], ok);
+        add_string(object, "to_dim", shape->dim_name[a->to_dim], ok);
+    } else if (chm_op_has(op->code, 'D')) {
+        add_string(object, "dim", shape->dim_name[a->dim], ok);
+    }
+    if (chm_op_has(op->code, 'X'))
+        add_string(object, "axis", mesh->axis_name[a->axis], ok);
+    if (chm_op_has(op->code, 'I'))
+        add_int(object, "from", a->from, ok);
+    if (chm_op_has(op->code, 'J'))
+        add_int(object, "to", a->to, ok);
+}
+
+static void add_ops(cJSON *root, const Facts *f, bool *ok)
+{
+    cJSON *ops = add_array(root, "ops", ok);
+    for (int32_t i = 0; i < f->nops; i++) {
+        const OpFact *fact = &f->ops[i];
+        cJSON *op = append(ops, cJSON_CreateObject(), ok);
+        add_string(op, "op", chm_ops[fact->op->code].name, ok);
+        if (fact->result)
+            add_string(op, "result", fact->result, ok);
+        if (fact->op->tensor)
+            add_string(op, "tensor", fact->op->tensor->name, ok);
+        if (fact->op->code == CHM_OP_OUTPUT)
+            add_string(op, "output", fact->op->name, ok);
+        add_attrs(op, fact->op, f->m->mesh, ok);
+        cJSON *operands = add_array(op, "operands", ok);
+        if (fact->operand)
+            append(operands, cJSON_CreateString(fact->operand), ok);
+        add_string(op, "type", fact->type, ok);
+        add_int(op, "sent_bytes", fact->sent_bytes, ok);
+        add_int(op, "received_bytes", fact->received_bytes, ok);
+    }
+}
+
+static void add_outputs(cJSON *root, const Facts *f, bool *ok)
+{
+    cJSON *outputs = add_array(root, "outputs", ok);
+    for (int32_t i = 0; i < f->nops; i++) {
+        if (f->ops[i].op->code != CHM_OP_OUTPUT)
+            continue;
+        cJSON *output = append(outputs, cJSON_CreateObject(), ok);
+        add_string(output, "name", f->ops[i].op->name, ok);
+        add_string(output, "type", f->ops[i].type, ok);
+    }
+}
+
+static void add_price(cJSON *traffic, const char *key, const ChmPrice *price, bool *ok)
+{
+    char seconds[40];
+    cJSON *object = add_object(traffic, key, ok);
+    add_int(object, "sent_bytes", price->worst_sent_bytes, ok);
+    add_int(object, "received_bytes", price->worst_received_bytes, ok);
+    add_int(object, "worst_bytes", price->worst_bytes, ok);
+    add_int(object, "total_bytes", price->total_bytes, ok);
+    add_int(object, "messages", price->messages, ok);
+    snprintf(seconds, sizeof seconds, "%.12g", price->time_s);
+    *ok = cJSON_AddRawToObject(object, "time_s", seconds) && *ok;
+}
+
+static cJSON *tree(const Facts *f, bool *ok)
+{
+    cJSON *root = cJSON_CreateObject();
+    *ok = root != NULL;
+    add_int(root, "schema_version", CHM_JSON_SCHEMA_VERSION, ok);
+    add_string(root, "plan", f->m->name, ok);
+    add_mesh(root, f->m->mesh, ok);
+    add_tensors(root, f->m, ok);
+    add_ops(root, f, ok);
+    add_outputs(root, f, ok);
+    cJSON *traffic = add_object(root, "traffic", ok);
+    add_price(traffic, "baseline", &f->baseline, ok);
+    add_price(traffic, "optimized", &f->optimized, ok);
+    add_int(traffic, "lower_bound_bytes", f->bound_bytes, ok);
+    add_int(root, "arena_bytes", f->arena_bytes, ok);
+    return root;
+}
+
+void chm_emit_json(const ChmEmitJob *job, ChmOut *out)
+{
+    Facts facts;
+    collect(job, &facts);
+    bool ok;
+    cJSON *root = tree(&facts, &ok);
+    char *text = ok ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    char *copy = text ? chm_arena_try_alloc(job->arena, strlen(text) + 1) : NULL;
+    if (copy)
+        memcpy(copy, text, strlen(text) + 1);
+    free(text);
+    if (!copy)
+        chm_guard_unwind(job->arena->guard);
+    chm_out_puts(out, copy);
+    chm_out_putc(out, '\n');
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * front/plan_parse.c - from text to syntax tree: runs the parser, and does the work of its actions.
+ */
+#include "front/plan_parse.h"
+#include "front/sema.h"
+
+#include "front/plan.tab.h"
+#define YYSTYPE CHM_PLAN_YYSTYPE /* the scanner's names for the parser's types */
+#define YYLTYPE ChmSpan
+#include "front/plan.lex.h"
+
+#include <string.h>
+
+/* ---- tokens: the scanner's, with track kept of the statement under way */
+
+int chm_plan_yylex(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p);
+
+int chm_plan_yylex(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)
+{
+    p->prev_end = p->last.end;
+    int token = chm_parser_gives_up(p) ? T_END : chm_plan_scan_lex(value, at, p->scanner);
+    if (token == T_END)
+        *at = p->last = (ChmSpan){p->source, p->source->len, p->source->len};
+    if (p->at_head) {
+        p->head = token;
+        p->saw_arrow = false;
+    }
+    p->at_head = token == T_SEMI || token == T_LBRACE || token == T_RBRACE;
+    p->saw_arrow |= token == T_ARROW;
+    p->last_token = token;
+    return token;
+}
+
+/* ---- expressions */
+
+static ChmExpr *bad_expr(ChmParser *p, ChmSpan span)
+{
+    ChmExpr *e = CHM_NEW(p->arena, ChmExpr);
+    *e = (ChmExpr){.kind = CHM_EXPR_BAD, .depth = 1, .span = span};
+    return e;
+}
+
+ChmExpr *chm_ast_param_ref(ChmParser *p, ChmName name)
+{
+    ChmExpr *e = CHM_NEW(p->arena, ChmExpr);
+    *e = (ChmExpr){.kind = CHM_EXPR_PARAM, .depth = 1, .span = name.span, .param = name.text};
+    return e;
+}
+
+ChmExpr *chm_ast_expr(ChmParser *p, ChmExprKind kind, ChmSpan span, const ChmExpr *left, const ChmExpr *right)
+{
+    int32_t depth = left->depth;
+    if (right && right->depth > depth)
+        depth = right->depth;
+    if (depth >= CHM_EXPR_MAX_DEPTH) {
+        ChmDiag *d = chm_error(p->diags, p->last, "the expression is nested too deeply");
+        chm_help(p->diags, d, "Name its parts with params: `param part = ...;`.");
+        return bad_expr(p, span);
+    }
+    ChmExpr *e = CHM_NEW(p->arena, ChmExpr);
+    *e = (ChmExpr){.kind = kind, .depth = depth + 1, .span = span, .left = left, .right = right};
+    return e;
+}
+
+/* ---- lists */
+
+ChmNames *chm_ast_names(ChmParser *p, ChmNames *names, ChmName name)
+{
+    if (!names)
+        names = CHM_NEW(p->arena, ChmNames);
+    CHM_PUSH(p->arena, names, name);
+    return names;
+}
+
+ChmSizeds *chm_ast_sizeds(ChmParser *p, ChmSizeds *list, ChmName name, const ChmExpr *expr)
+{
+    if (!list)
+        list = CHM_NEW(p->arena, ChmSizeds);
+    CHM_PUSH(p->arena, list, ((ChmSized){.name = name, .expr = expr}));
+    return list;
+}
+
+ChmPins *chm_ast_pins(ChmParser *p, ChmPins *list, ChmName axis, const ChmExpr *expr)
+{
+    if (!list)
+        list = CHM_NEW(p->arena, ChmPins);
+    CHM_PUSH(p->arena, list, ((ChmPinUse){.axis = axis, .expr = expr}));
+    return list;
+}
+
+/* ---- layouts */
+
+ChmDimUse *chm_ast_dim(ChmParser *p, ChmDimUse *dim, ChmName name)
+{
+    if (!dim) {
+        dim = CHM_NEW(p->arena, ChmDimUse);
+        dim->dim = name;
+    } else {
+        CHM_PUSH(p->arena, &dim->axes, name);
+    }
+    return dim;
+}
+
+ChmLayoutText *chm_ast_dims(ChmParser *p, ChmLayoutText *layout, const ChmDimUse *dim)
+{
+    if (!layout)
+        layout = CHM_NEW(p->arena, ChmLayoutText);
+    CHM_PUSH(p->arena, &layout->dims, *dim);
+    return layout;
+}
+
+ChmLayoutText *chm_ast_layout(ChmLayoutText *layout, ChmSpan span)
+{
+    layout->span = layout->dims_span = span;
+    return layout;
+}
+
+ChmPartialUse *chm_ast_partial(ChmParser *p, ChmSpan span, ChmName kind, const ChmNames *axes)
+{
+    if (kind.text && strcmp(kind.text, "sum") != 0) {
+        ChmDiag *d = chm_error(p->diags, kind.span, "a partial value of kind '%s' is not supported", kind.text);
+        chm_help(p->diags, d, "What is owed is a sum so far: write partial(...) without a kind.");
+    } else if (kind.text) {
+        ChmDiag *d = chm_error(p->diags, kind.span, "'sum' is not written");
+        chm_help(p->diags, d, "A sum is the kind that is meant without a word: write partial(...).");
+    }
+    ChmPartialUse *partial = CHM_NEW(p->arena, ChmPartialUse);
+    *partial = (ChmPartialUse){span, *axes};
+    return partial;
+}
+
+static void report_second(ChmParser *p, const char *what, ChmSpan second, ChmSpan first, const char *example)
+{
+    ChmDiag *d = chm_error(p->diags, second, "a layout has one '%s', this is the second", what);
+    chm_note(p->diags, d, first, "the first is here");
+    chm_help(p->diags, d, "Write them as one: %s.", example);
+}
+
+ChmLayoutText *chm_ast_layout_partial(ChmParser *p, ChmLayoutText *layout, ChmSpan span, const ChmPartialUse *partial)
+{
+    layout->span = span;
+    if (layout->partial.span.source)
+        report_second(p, "partial", partial->span, layout->partial.span, "partial(tp, dp)");
+    else
+        layout->partial.span = partial->span;
+    for (int32_t i = 0; i < partial->axes.len; i++)
+        CHM_PUSH(p->arena, &layout->partial.axes, partial->axes.at[i]);
+    return layout;
+}
+
+ChmLayoutText *chm_ast_layout_at(ChmParser *p, ChmLayoutText *layout, ChmSpan span, ChmSpan at, const ChmPins *pins)
+{
+    layout->span = span;
+    if (layout->at_span.source)
+        report_second(p, "at", at, layout->at_span, "at(dp=0, pp=1)");
+    else
+        layout->at_span = at;
+    for (int32_t i = 0; i < pins->len; i++)
+        CHM_PUSH(p->arena, &layout->pins, pins->at[i]);
+    return layout;
+}
+
+/* ---- declarations */
+
+static void report_another(ChmParser *p, const char *what, ChmSpan second, ChmSpan first, const char *help)
+{
+    ChmDiag *d = chm_error(p->diags, second, "a plan has one %s, this is the second", what);
+    chm_note(p->diags, d, first, "the first is here");
+    if (help)
+        chm_help(p->diags, d, "%s", help);
+}
+
+void chm_ast_plan(ChmParser *p, ChmSpan span, ChmName name)
+{
+    ChmPlan *plan = p->plan;
+    if (plan->span.source) {
+        report_another(p, "name", name.span, plan->name.span, NULL);
+        return;
+    }
+    bool first = plan->params.len == 0 && !plan->mesh && plan->tensors.len == 0 && !plan->step_span.source;
+    if (!first && !p->syntax_errors) {
+        ChmDiag *d = chm_error(p->diags, span, "the plan's name comes first");
+        chm_help(p->diags, d, "Move `plan %s;` to the top.", name.text);
+    }
+    plan->name = name;
+    plan->span = span;
+}
+
+void chm_ast_param(ChmParser *p, ChmSpan span, ChmName name, const ChmExpr *expr, bool whole)
+{
+    ChmParam *param = CHM_NEW(p->arena, ChmParam);
+    *param = (ChmParam){.name = name, .span = span, .expr = expr, .bad = !whole};
+    CHM_PUSH(p->arena, &p->plan->params, param);
+}
+
+void chm_ast_mesh(ChmParser *p, ChmSpan span, ChmName name, const ChmSizeds *axes, bool whole)
+{
+    if (p->plan->mesh) {
+        report_another(p, "mesh", name.span, p->plan->mesh->name.span,
+                       "Several meshes over the same ranks are not supported yet: give one mesh all the axes.");
+        return;
+    }
+    ChmMeshDecl *mesh = CHM_NEW(p->arena, ChmMeshDecl);
+    *mesh = (ChmMeshDecl){.name = name, .span = span, .axes = axes ? *axes : (ChmSizeds){0}, .bad = !whole};
+    p->plan->mesh = mesh;
+}
+
+void chm_ast_tensor(ChmParser *p, ChmSpan span, ChmName name, ChmName dtype, const ChmSizeds *dims, bool whole)
+{
+    ChmTensorDecl *t = CHM_NEW(p->arena, ChmTensorDecl);
+    *t = (ChmTensorDecl){.name = name, .span = span, .dtype_name = dtype, .bad = !whole};
+    if (dims)
+        t->dims = *dims;
+    CHM_PUSH(p->arena, &p->plan->tensors, t);
+}
+
+/* ---- statements */
+
+void chm_ast_step(ChmParser *p, ChmSpan span)
+{
+    if (p->plan->step_span.source)
+        report_another(p, "step", span, p->plan->step_span, "Join the statements in one step.");
+    else
+        p->plan->step_span = span;
+}
+
+static ChmStmt *add_stmt(ChmParser *p, ChmStmtKind kind, ChmSpan span, ChmName name, bool whole)
+{
+    ChmStmt *s = CHM_NEW(p->arena, ChmStmt);
+    *s = (ChmStmt){.kind = kind, .span = span, .name = name, .bad = !whole, .index = p->plan->stmts.len};
+    CHM_PUSH(p->arena, &p->plan->stmts, s);
+    return s;
+}
+
+void chm_ast_input(ChmParser *p, ChmSpan span, ChmName name, ChmName tensor, ChmLayoutText *layout, bool whole)
+{
+    ChmStmt *s = add_stmt(p, CHM_STMT_INPUT, span, name, whole);
+    s->source = tensor;
+    s->text = layout;
+}
+
+void chm_ast_arrow(ChmParser *p, ChmSpan span, ChmName name, ChmName operand, ChmLayoutText *layout, bool whole)
+{
+    ChmStmt *s = add_stmt(p, CHM_STMT_ARROW, span, name, whole);
+    s->source = operand;
+    s->text = layout;
+}
+
+void chm_ast_output(ChmParser *p, ChmSpan span, ChmName name, const ChmPartialUse *partial, bool whole)
+{
+    ChmStmt *s = add_stmt(p, CHM_STMT_OUTPUT, span, name, whole);
+    if (partial)
+        s->partial = *partial;
+}
+
+/* 'name = ...' that could not be read: the name is known from here on, and nothing else. */
+void chm_ast_bad_value(ChmParser *p, ChmSpan span, ChmName name)
+{
+    add_stmt(p, CHM_STMT_ARROW, span, name, false);
+}
+
+/* ---- the whole */
+
+/* The text behind two NULs, as the scanner wants it. */
+static void scan_text(ChmParser *p)
+{
+    size_t len = p->source->len;
+    char *text = chm_arena_alloc(p->arena, len + 2);
+    memcpy(text, p->source->text, len);
+    chm_plan_scan_lex_init_extra(p, &p->scanner);
+    chm_plan_scan__scan_buffer(text, len + 2, p->scanner);
+}
+
+const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines)
+{
+    ChmPlan *plan = CHM_NEW(&ctx->arena, ChmPlan);
+    plan->source = source;
+    ChmParser p = {
+        .ctx = ctx,
+        .arena = &ctx->arena,
+        .diags = &ctx->diags,
+        .source = source,
+        .plan = plan,
+        .last = {source, 0, 0},
+        .at_head = true,
+        .errors_before = ctx->diags.errors,
+    };
+    scan_text(&p);
+    bool read_all = chm_plan_yyparse(&p) == 0;
+    if (!chm_parser_gives_up(&p)) {
+        ChmSemaOptions options = {defines, ndefines, !read_all || p.syntax_errors, p.errors_before};
+        chm_plan_check(ctx, plan, &options);
+    }
+    return ctx->diags.errors == p.errors_before ? plan : NULL;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ir/reader.h - what the scanner and the grammar of the IR's text form share with ir/parse.c. Private to this folder.
+ *
+ * The grammar's actions only collect a line; the functions below give it its meaning, line by line. Everything is in
+ * the context's arena.
+ */
+#ifndef CHM_IR_READER_H
+#define CHM_IR_READER_H
+
+#include "ir/module.h"
+
+/* A name as written, a value's with its '%'. text NULL: not there. */
+typedef struct ChmIrName {
+    const char *text; /* interned */
+    ChmSpan span;
+} ChmIrName;
+typedef CHM_VEC(ChmIrName) ChmIrNames;
+
+typedef struct ChmIrPair { /* "tp = 4" */
+    ChmIrName name;
+    int64_t number;
+    ChmSpan span;
+} ChmIrPair;
+typedef CHM_VEC(ChmIrPair) ChmIrPairs;
+
+typedef struct ChmIrSplit { /* "seq/dp/tp" */
+    ChmIrName dim;
+    ChmIrNames axes;
+} ChmIrSplit;
+
+typedef struct ChmIrLayout {
+    CHM_VEC(ChmIrSplit) splits;
+    ChmIrNames partial;
+    ChmIrPairs at;
+    ChmSpan span;
+} ChmIrLayout;
+
+/* One piece of what stands between an op's operand and its type. */
+typedef enum ChmIrAttrKind { CHM_IR_A_WORD, CHM_IR_A_NUMBER, CHM_IR_A_AXES } ChmIrAttrKind;
+typedef struct ChmIrAttr {
+    ChmIrAttrKind kind;
+    const char *text; /* WORD; '=' and '->' count as words */
+    int64_t number;
+    ChmIrNames *axes;
+    ChmSpan span;
+} ChmIrAttr;
+typedef CHM_VEC(ChmIrAttr) ChmIrAttrs;
+
+typedef struct ChmIrReader {
+    ChmCtx *ctx;
+    const ChmSource *source;
+    ChmIrName plan;
+    ChmModule *module; /* NULL until the mesh is known */
+    bool mesh_seen;
+    ChmMap values; /* from names with their '%' to entries of parse.c */
+    CHM_VEC(const char *) value_names;
+    int32_t syntax_errors; /* after one, unknown names are not reported: their definition may be what was skipped */
+    uint32_t bad_end;      /* end of the last stray character reported */
+} ChmIrReader;
+
+/* ---- grammar/ir.l: scans and parses all lines of r->source */
+void chm_ir_read_lines(ChmIrReader *r);
+
+/* ---- ir/parse.c, called by the scanner */
+void chm_ir_scan_number(ChmIrReader *r, ChmSpan at, int64_t *out);
+void chm_ir_scan_bad(ChmIrReader *r, ChmSpan at);
+
+/* ---- ir/parse.c, called by the grammar: one a kind of line */
+void chm_ir_syntax_error(ChmIrReader *r, ChmSpan at, const char *found, const char *const *wanted, int n);
+void chm_ir_plan(ChmIrReader *r, ChmSpan at, ChmIrName name);
+void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *axes); /* axes NULL: one rank */
+void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype, const ChmIrPairs *dims);
+/* operand.text is NULL where no value stands; layout is NULL where no type stands */
+void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIrName operand, const ChmIrAttrs *attrs,
+               const ChmIrLayout *layout);
+void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIrName operand);
+/* modifiers of a layout: 'word' must be 'partial' or 'at' */
+void chm_ir_partial(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrNames *axes);
+void chm_ir_at(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrPairs *pins);
+
+/* ---- ir/parse_layout.c: names into axes, dims, layouts; false or NULL after a report */
+void chm_ir_unknown(ChmIrReader *r, ChmIrName name, const char *kind, const char *const *known, int32_t n);
+bool chm_ir_find_axis(ChmIrReader *r, ChmIrName name, int32_t *out);
+bool chm_ir_find_dim(ChmIrReader *r, const ChmShape *shape, ChmIrName name, int32_t *out);
+bool chm_ir_find_axes(ChmIrReader *r, const ChmIrNames *names, ChmAxisSeq *out);
+const ChmLayout *chm_ir_make_layout(ChmIrReader *r, const ChmShape *shape, const ChmIrLayout *l);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * grammar/ir.y - the grammar of the IR's text form, one statement a line. What an op may have after its operand is
+ * not said here but by its row in ir/ops.def: the attributes are read as a plain list, and matched in ir/parse.c.
+ * Nothing nests, so the parser's stack does not grow with the input.
+ */
+%code requires {
+#include "ir/reader.h"
+}
+
+%define api.pure full
+%define api.prefix {chm_ir_}
+%define api.token.prefix {CHM_IR_}
+%define api.location.type {ChmSpan}
+%define parse.error custom
+%define parse.lac full
+%expect 0
+%locations
+%parse-param { ChmIrReader *r } { void *scanner }
+%lex-param { void *scanner }
+
+%code {
+#define YYLLOC_DEFAULT(cur, rhs, n)                              \
+    ((cur) = (n) ? chm_span_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n)) \
+                 : (ChmSpan){YYRHSLOC(rhs, 0).source, YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
+
+int chm_ir_lex(CHM_IR_STYPE *value, ChmSpan *span, void *scanner);
+static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const char *text);
+#define PUSH(list, item) CHM_PUSH(&r->ctx->arena, (list), (item))
+}
+
+%initial-action { @$ = (ChmSpan){r->source, 0, 0}; }
+
+%union {
+    const char *text; /* interned */
+    int64_t number;
+    ChmIrName name;
+    ChmIrPair pair;
+    ChmIrPairs *pairs;
+    ChmIrNames *names;
+    ChmIrSplit split;
+    ChmIrLayout *layout;
+    ChmIrAttrs *attrs;
+    ChmIrAttr attr;
+}
+
+%token <text> PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
+%token <number> NUMBER "a number"
+%token NEWLINE "end of line" ARROW "'->'" BAD "a stray character"
+%token YYEOF 0 "end of input"
+%token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
+
+%type <name> name value
+%type <pair> pair
+%type <pairs> pairs sizes
+%type <names> names
+%type <split> split
+%type <layout> layout splits type
+%type <attrs> attrs
+%type <attr> attr
+
+%%
+
+lines:
+    %empty
+  | lines line NEWLINE
+  | lines error NEWLINE     { yyerrok; }
+  ;
+
+line:
+    PLAN name                                  { chm_ir_plan(r, @$, $2); }
+  | MESH name '(' ')'                          { chm_ir_mesh(r, @$, $2, NULL); }
+  | MESH name '(' pairs ')'                    { chm_ir_mesh(r, @$, $2, $4); }
+  | TENSOR name ':' name '[' sizes ']'         { chm_ir_tensor(r, @$, $2, $4, $6); }
+  | value '=' name value attrs type            { chm_ir_op(r, @$, $1, $3, $4, $5, $6); }
+  | value '=' name attrs type                  { chm_ir_op(r, @$, $1, $3, (ChmIrName){0}, $4, $5); }
+  | name name '=' value                        { chm_ir_sink(r, @$, $1, $2, $4); }
+  ;
+
+sizes: pairs ;
+
+pairs:
+    pair                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrPairs); PUSH($$, $1); }
+  | pairs ',' pair          { PUSH($$, $3); }
+  ;
+
+pair: name '=' NUMBER       { $$ = (ChmIrPair){$1, $3, @$}; } ;
+
+attrs:
+    %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmIrAttrs); }
+  | attrs attr              { PUSH($$, $2); }
+  ;
+
+attr:
+    WORD                    { $$ = (ChmIrAttr){CHM_IR_A_WORD, $1, 0, NULL, @$}; }
+  | NUMBER                  { $$ = (ChmIrAttr){CHM_IR_A_NUMBER, NULL, $1, NULL, @$}; }
+  | '='                     { $$ = (ChmIrAttr){CHM_IR_A_WORD, "=", 0, NULL, @$}; }
+  | ARROW                   { $$ = (ChmIrAttr){CHM_IR_A_WORD, "->", 0, NULL, @$}; }
+  | '(' names ')'           { $$ = (ChmIrAttr){CHM_IR_A_AXES, NULL, 0, $2, @$}; }
+  ;
+
+names:
+    name                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrNames); PUSH($$, $1); }
+  | names ',' name          { PUSH($$, $3); }
+  ;
+
+type:
+    %empty                  { $$ = NULL; }
+  | ':' layout              { $$ = $2; }
+  ;
+
+layout:
+    '[' splits ']'          { $$ = $2; $$->span = @$; }
+  | layout name '(' names ')' { chm_ir_partial(r, $$, $2, $4); }
+  | layout name '(' pairs ')' { chm_ir_at(r, $$, $2, $4); }
+  ;
+
+splits:
+    split                   { $$ = CHM_NEW(&r->ctx->arena, ChmIrLayout); PUSH(&$$->splits, $1); }
+  | splits ',' split        { PUSH(&$$->splits, $3); }
+  ;
+
+split:
+    name                    { $$ = (ChmIrSplit){.dim = $1}; }
+  | split '/' name          { PUSH(&$$.axes, $3); }
+  ;
+
+name: WORD                  { $$ = (ChmIrName){$1, @$}; } ;
+
+value: VALUE                { $$ = (ChmIrName){$1, @$}; } ;
+
+%%
+
+/* A few tokens more or less expected are named; more would not help. */
+#define SHOWN_TOKENS 4
+
+static int yyreport_syntax_error(const yypcontext_t *context, ChmIrReader *r, void *scanner)
+{
+    (void)scanner;
+    yysymbol_kind_t wanted[SHOWN_TOKENS];
+    int n = yypcontext_expected_tokens(context, wanted, SHOWN_TOKENS);
+    yysymbol_kind_t found = yypcontext_token(context);
+    if (found == YYSYMBOL_BAD) { /* reported by the scanner */
+        r->syntax_errors++;
+        return 0;
+    }
+    const char *names[SHOWN_TOKENS];
+    for (int i = 0; i < n; i++)
+        names[i] = yysymbol_name(wanted[i]);
+    chm_ir_syntax_error(r, *yypcontext_location(context), yysymbol_name(found), names, n < 0 ? 0 : n);
+    return 0;
+}
+
+/* Only "memory exhausted" comes here. */
+static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const char *text)
+{
+    (void)scanner;
+    chm_error(&r->ctx->diags, *at, "%s", text);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/prop/gen.c - random plans. Layouts are kept here in a form of our own, so that a mistake in the compiler's
+ * layouts cannot hide itself.
+ */
+#include "gen.h"
+
+#include <inttypes.h>
+
+enum { MAX_AXES = 4, MAX_DIMS = 3, MAX_VALUES = 16 };
+
+static const char *const axis_names[MAX_AXES] = {"dp", "tp", "pp", "ep"};
+static const char *const dim_names[MAX_DIMS] = {"seq", "hidden", "expert"};
+static const char *const dtypes[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i8", "u8"};
+
+typedef struct Split {
+    int32_t n;
+    int32_t axis[MAX_AXES];
+} Split;
+
+/* An axis is in a split, or partial, or pinned, or in none of them. */
+typedef struct Layout {
+    Split split[MAX_DIMS];
+    bool partial[MAX_AXES];
+    bool pinned[MAX_AXES];
+    int32_t pin[MAX_AXES];
+} Layout;
+
+typedef struct Gen {
+    ChmOut *out;
+    uint64_t state;
+    int32_t naxes, size[MAX_AXES];
+    int32_t ndims;
+} Gen;
+
+static int32_t below(Gen *g, int32_t n)
+{
+    uint64_t z = g->state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (int32_t)((z ^ z >> 31) % (uint64_t)n);
+}
+
+static bool chance(Gen *g, int32_t percent)
+{
+    return below(g, 100) < percent;
+}
+
+/* ---- layouts */
+
+static void release_axis(Layout *l, int32_t axis)
+{
+    l->partial[axis] = l->pinned[axis] = false;
+    for (int32_t d = 0; d < MAX_DIMS; d++) {
+        Split *s = &l->split[d];
+        int32_t kept = 0;
+        for (int32_t i = 0; i < s->n; i++)
+            if (s->axis[i] != axis)
+                s->axis[kept++] = s->axis[i];
+        s->n = kept;
+    }
+}
+
+static void split_at_random(Gen *g, Layout *l, int32_t axis)
+{
+    Split *s = &l->split[below(g, g->ndims)];
+    int32_t at = below(g, s->n + 1);
+    for (int32_t i = s->n++; i > at; i--)
+        s->axis[i] = s->axis[i - 1];
+    s->axis[at] = axis;
+}
+
+static void set_axis(Gen *g, Layout *l, int32_t axis, bool may_be_partial)
+{
+    int32_t dice = below(g, 100);
+    release_axis(l, axis);
+    if (may_be_partial && dice < 40)
+        l->partial[axis] = true;
+    else if (dice < 70)
+        split_at_random(g, l, axis);
+    else if (dice < 82) {
+        l->pinned[axis] = true;
+        l->pin[axis] = below(g, g->size[axis]);
+    }
+}
+
+static Layout input_layout(Gen *g)
+{
+    Layout l = {0};
+    bool owes = chance(g, 70);
+    for (int32_t a = 0; a < g->naxes; a++)
+        set_axis(g, &l, a, owes);
+    return l;
+}
+
+/* Where an arrow leads: somewhere else altogether, or a change or two from where it starts. */
+static Layout next_layout(Gen *g, const Layout *from)
+{
+    Layout l = *from;
+    bool afresh = chance(g, 35);
+    int32_t changes = 1 + below(g, 2);
+    if (chance(g, 5))
+        return l; /* no change at all */
+    for (int32_t i = 0; i < (afresh ? g->naxes : changes); i++) {
+        int32_t a = afresh ? i : below(g, g->naxes);
+        set_axis(g, &l, a, from->partial[a] && afresh);
+    }
+    return l;
+}
+
+static void write_partial(const Gen *g, const Layout *l)
+{
+    const char *before = " partial(";
+    for (int32_t a = 0; a < g->naxes; a++)
+        if (l->partial[a]) {
+            chm_out_printf(g->out, "%s%s", before, axis_names[a]);
+            before = ", ";
+        }
+    if (before[0] == ',')
+        chm_out_putc(g->out, ')');
+}
+
+static void write_layout(const Gen *g, const Layout *l)
+{
+    for (int32_t d = 0; d < g->ndims; d++) {
+        chm_out_printf(g->out, "%s%s", d ? ", " : "[", dim_names[d]);
+        for (int32_t i = 0; i < l->split[d].n; i++)
+            chm_out_printf(g->out, "/%s", axis_names[l->split[d].axis[i]]);
+    }
+    chm_out_putc(g->out, ']');
+    write_partial(g, l);
+    const char *before = " at(";
+    for (int32_t a = 0; a < g->naxes; a++)
+        if (l->pinned[a]) {
+            chm_out_printf(g->out, "%s%s=%d", before, axis_names[a], (int)l->pin[a]);
+            before = ", ";
+        }
+    if (before[0] == ',')
+        chm_out_putc(g->out, ')');
+}
+
+/* ---- the plan */
+
+static void choose_mesh(Gen *g, int32_t max_ranks)
+{
+    int32_t ranks = 1;
+    if (max_ranks > 16 && chance(g, 75)) /* large meshes take long, and find little that small ones do not */
+        max_ranks = 16;
+    g->naxes = 1 + below(g, MAX_AXES);
+    for (int32_t a = 0; a < g->naxes; a++) {
+        g->size[a] = chance(g, 10) ? 1 : 2 + below(g, 3);
+        while (ranks * g->size[a] > max_ranks)
+            g->size[a]--;
+        ranks *= g->size[a];
+    }
+    chm_out_puts(g->out, "mesh cluster (");
+    for (int32_t a = 0; a < g->naxes; a++)
+        chm_out_printf(g->out, "%s%s = %d", a ? ", " : "", axis_names[a], (int)g->size[a]);
+    chm_out_puts(g->out, ");\n");
+}
+
+static void write_tensor(Gen *g, char name)
+{
+    int32_t dtype = below(g, (int32_t)(sizeof dtypes / sizeof *dtypes));
+    chm_out_printf(g->out, "tensor %c : %s[", name, dtypes[dtype]);
+    for (int32_t d = 0; d < g->ndims; d++)
+        chm_out_printf(g->out, "%s%s = %d", d ? ", " : "", dim_names[d], (int)(1 + below(g, 13)));
+    chm_out_puts(g->out, "];\n");
+}
+
+static void write_output(const Gen *g, char name, int32_t value, const Layout *l)
+{
+    chm_out_printf(g->out, "  output %c%d", name, (int)value);
+    write_partial(g, l);
+    chm_out_puts(g->out, ";\n");
+}
+
+/* The statements of one tensor: values name0, name1, ... */
+static void write_chain(Gen *g, char name)
+{
+    Layout layouts[MAX_VALUES];
+    int32_t arrows = 1 + below(g, 6);
+    layouts[0] = input_layout(g);
+    chm_out_printf(g->out, "  %c0 = input %c ", name, name);
+    write_layout(g, &layouts[0]);
+    chm_out_puts(g->out, ";\n");
+    for (int32_t v = 1; v <= arrows; v++) {
+        int32_t from = chance(g, 75) ? v - 1 : below(g, v);
+        layouts[v] = next_layout(g, &layouts[from]);
+        chm_out_printf(g->out, "  %c%d = %c%d -> ", name, (int)v, name, (int)from);
+        write_layout(g, &layouts[v]);
+        chm_out_puts(g->out, ";\n");
+        if (v < arrows && chance(g, 25))
+            write_output(g, name, v, &layouts[v]);
+    }
+    if (chance(g, 8))
+        write_output(g, name, 0, &layouts[0]);
+    write_output(g, name, arrows, &layouts[arrows]);
+}
+
+void gen_plan(ChmOut *out, uint64_t seed, int32_t max_ranks)
+{
+    Gen g = {.out = out, .state = seed * UINT64_C(0xD6E8FEB86659FD93)};
+    int32_t ndims[2];
+    chm_out_printf(out, "plan random_%" PRIu64 ";\n\n", seed);
+    choose_mesh(&g, max_ranks);
+    int32_t ntensors = chance(&g, 25) ? 2 : 1;
+    for (int32_t t = 0; t < ntensors; t++) {
+        g.ndims = ndims[t] = 1 + below(&g, MAX_DIMS);
+        write_tensor(&g, (char)('x' + t));
+    }
+    chm_out_puts(out, "\nstep {\n");
+    for (int32_t t = 0; t < ntensors; t++) {
+        g.ndims = ndims[t];
+        write_chain(&g, (char)('x' + t));
+    }
+    chm_out_puts(out, "}\n");
+}

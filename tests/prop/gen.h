@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/prop/gen.h - random plans as text, the same for the same seed everywhere.
+ */
+#ifndef TESTS_GEN_H
+#define TESTS_GEN_H
+
+#include "base/out.h"
+
+/* A legal plan: a mesh of 1-4 axes of sizes 1-4 and at most max_ranks ranks, one or two tensors of 1-3 dims of sizes
+ * 1-13 and any dtype, 1-6 arrows each in a chain with forks, and outputs on the way as well as at the end. */
+void gen_plan(ChmOut *out, uint64_t seed, int32_t max_ranks);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/prop/test_random.c - random plans through the whole compiler.
+ *
+ *   test_random [--count N] [--seed S]            plans S, S+1, ... S+N-1, each for at most 64 ranks
+ *   test_random --write-plans DIR K [--seed S]    K of them, for at most 8 ranks, as files for tests over MPI
+ *   --ranks N                                     another number of ranks at most
+ *
+ * Each plan is lowered, and compiled at every -O level and with every pass by itself. What comes out must type-check,
+ * mean what the plan means by validation and by execution for all ranks, print to a text that parses back to the same,
+ * come out the same when the pass runs a second time, and cost no more than the plan as written but no less than the
+ * lower bound.
+ */
+#include "check/check.h"
+#include "cost/cost.h"
+#include "front/front.h"
+#include "pass/pass.h"
+
+#include "gen.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PASSES = 64, MAX_TEXTS = 32 };
+
+typedef struct Trial {
+    ChmCtx ctx;
+    ChmOut plan_text, ir, again;
+    ChmExpects expects;
+    ChmModule *baseline;
+    ChmPrice baseline_price;
+    int64_t bound_bytes;
+    ChmDataSpec data;
+    const char *seen[MAX_TEXTS]; /* modules that have been executed */
+    int32_t nseen;
+    const char *stage;   /* what is under test */
+    const char *failure; /* NULL as long as all is well */
+} Trial;
+
+#define FAIL(t, ...) ((t)->failure = chm_arena_printf(&(t)->ctx.arena, __VA_ARGS__), false)
+
+static const char *first_diag(const Trial *t)
+{
+    return t->ctx.diags.list.len ? t->ctx.diags.list.at[0]->text : "no diagnostic";
+}
+
+/* ---- what must hold of every module */
+
+static bool prints_and_parses(Trial *t, ChmModule *m)
+{
+    chm_out_fini(&t->ir);
+    chm_out_fini(&t->again);
+    chm_module_print(m, &t->ir);
+    const char *text = chm_out_text(&t->ir);
+    ChmModule *parsed = chm_module_parse(&t->ctx, chm_source_from_text(&t->ctx.arena, "ir", text, strlen(text)));
+    if (!parsed)
+        return FAIL(t, "its text does not parse: %s\n%s", first_diag(t), text);
+    chm_module_print(parsed, &t->again);
+    chm_module_free(parsed);
+    return strcmp(text, chm_out_text(&t->again)) == 0 ||
+           FAIL(t, "its text changes when read back:\n%s----\n%s", text, chm_out_text(&t->again));
+}
+
+/* Not twice for the same text. */
+static bool executes(Trial *t, ChmModule *m)
+{
+    const char *text = chm_out_text(&t->ir);
+    for (int32_t i = 0; i < t->nseen; i++)
+        if (strcmp(t->seen[i], text) == 0)
+            return true;
+    if (t->nseen < MAX_TEXTS)
+        t->seen[t->nseen++] = chm_arena_strndup(&t->ctx.arena, text, strlen(text));
+    ChmRunReport report;
+    if (chm_run(m, &t->expects, &t->data, 0, &report) != CHM_OK)
+        return FAIL(t, "it does not run: %s", first_diag(t));
+    if (report.mismatches == 0)
+        return true;
+    const ChmMismatch *f = &report.first;
+    return FAIL(t, "%" PRId64 " elements are wrong, the first in output '%s' on rank %d: %g instead of %g\n%s",
+                report.mismatches, f->output, (int)f->rank, f->got, f->expected, text);
+}
+
+static bool is_right(Trial *t, ChmModule *m)
+{
+    ChmWhy why = {0};
+    if (chm_module_verify(m) != CHM_OK)
+        return FAIL(t, "it does not type-check: %s", first_diag(t));
+    if (chm_check_equal(m, &t->expects, &why) != CHM_OK)
+        return FAIL(t, "it is not what the plan says: %s", why.text);
+    return prints_and_parses(t, m) && executes(t, m);
+}
+
+/* ---- cost */
+
+static ChmPrice price_of(Trial *t, const ChmModule *m)
+{
+    ChmTraffic traffic;
+    chm_traffic_of_module(&traffic, &t->ctx.arena, &chm_default_topology, m);
+    return chm_traffic_price(&traffic);
+}
+
+static bool pays(Trial *t, const ChmModule *m)
+{
+    ChmPrice p = price_of(t, m), *b = &t->baseline_price;
+    if (p.worst_bytes < t->bound_bytes)
+        return FAIL(t, "its worst rank moves %" PRId64 " bytes, below the bound of %" PRId64 "\n%s", p.worst_bytes,
+                    t->bound_bytes, chm_out_text(&t->ir));
+    if (chm_price_compare(&p, b) > 0)
+        return FAIL(t,
+                    "it is dearer than the plan as written: %g s and %" PRId64 " bytes, against %g s and %" PRId64
+                    " bytes\n%s",
+                    p.time_s, p.worst_bytes, b->time_s, b->worst_bytes, chm_out_text(&t->ir));
+    return true;
+}
+
+/* ---- compiling */
+
+static bool run_passes(Trial *t, ChmModule *m, const ChmPass *const *list, int32_t n, ChmPassStat *stats)
+{
+    ChmPassOptions options = {
+        .topology = &chm_default_topology, .verify_each = true, .validate = chm_check_equal, .expected = &t->expects};
+    const ChmPass *culprit = NULL;
+    ChmWhy why = {0};
+    if (chm_passes_run(m, list, n, &options, stats, &culprit, &why, NULL) == CHM_OK)
+        return true;
+    return FAIL(t, "pass '%s': %s", culprit ? culprit->name : "?", why.text ? why.text : "no reason given");
+}
+
+static bool try_level(Trial *t, int32_t level)
+{
+    const ChmPass *list[MAX_PASSES], *below[MAX_PASSES];
+    int32_t n, nbelow = -1;
+    t->stage = chm_arena_printf(&t->ctx.arena, "-O%d", (int)level);
+    chm_pipeline_for_level(level, list, MAX_PASSES, &n);
+    if (level > 0)
+        chm_pipeline_for_level(level - 1, below, MAX_PASSES, &nbelow);
+    if (n == nbelow && memcmp(list, below, (size_t)n * sizeof *list) == 0)
+        return true;
+    ChmModule *m = chm_module_clone(t->baseline);
+    bool ok = run_passes(t, m, list, n, NULL) && is_right(t, m) && pays(t, m);
+    chm_module_free(m);
+    return ok;
+}
+
+static bool try_pass(Trial *t, const ChmPass *pass)
+{
+    ChmPassStat stat = {0};
+    t->stage = chm_arena_printf(&t->ctx.arena, "--passes=%s", pass->name);
+    ChmModule *m = chm_module_clone(t->baseline);
+    bool ok = run_passes(t, m, &pass, 1, &stat) && is_right(t, m);
+    if (ok && stat.changes != 0) {
+        ok = run_passes(t, m, &pass, 1, &stat);
+        if (ok && stat.changes != 0)
+            ok = FAIL(t, "it changes something again when run a second time, %d times\n%s", (int)stat.changes,
+                      chm_out_text(&t->ir));
+    }
+    chm_module_free(m);
+    return ok;
+}
+
+static bool try_everything(Trial *t)
+{
+    for (int32_t level = 0; level <= 3; level++)
+        if (!try_level(t, level))
+            return false;
+    for (const ChmPass *pass = chm_passes; pass->name; pass++)
+        if (!try_pass(t, pass))
+            return false;
+    return true;
+}
+
+/* The plan printed in its own notation is the same plan. */
+static bool plan_prints_and_parses(Trial *t, const ChmPlan *plan)
+{
+    chm_plan_print(&t->ir, plan);
+    const char *text = chm_out_text(&t->ir);
+    const ChmPlan *again =
+        chm_plan_parse(&t->ctx, chm_source_from_text(&t->ctx.arena, "plan", text, strlen(text)), NULL, 0);
+    if (!again)
+        return FAIL(t, "its text does not parse: %s\n%s", first_diag(t), text);
+    chm_plan_print(&t->again, again);
+    return strcmp(text, chm_out_text(&t->again)) == 0 || FAIL(t, "its text changes when read back:\n%s", text);
+}
+
+static bool try_plan(Trial *t)
+{
+    const char *text = chm_out_text(&t->plan_text);
+    t->stage = "the plan";
+    const ChmPlan *plan =
+        chm_plan_parse(&t->ctx, chm_source_from_text(&t->ctx.arena, "plan", text, strlen(text)), NULL, 0);
+    if (!plan)
+        return FAIL(t, "it is rejected: %s", first_diag(t));
+    if (!plan_prints_and_parses(t, plan))
+        return false;
+    t->stage = "the baseline";
+    t->baseline = chm_plan_lower(&t->ctx, plan);
+    chm_plan_expects(&t->ctx.arena, plan, t->baseline, &t->expects);
+    if (!is_right(t, t->baseline))
+        return false;
+    t->baseline_price = price_of(t, t->baseline);
+    t->bound_bytes = chm_bound_module(&t->ctx.arena, t->baseline);
+    return pays(t, t->baseline) && try_everything(t);
+}
+
+/* ---- the program */
+
+static bool try_seed(uint64_t seed, int32_t max_ranks)
+{
+    Trial t = {.data = {.seed = seed, .random_float = seed % 4 == 3}};
+    chm_ctx_init(&t.ctx);
+    chm_out_init(&t.plan_text, &t.ctx.guard);
+    chm_out_init(&t.ir, &t.ctx.guard);
+    chm_out_init(&t.again, &t.ctx.guard);
+    gen_plan(&t.plan_text, seed, max_ranks);
+    bool ok = try_plan(&t);
+    if (!ok)
+        printf("seed %" PRIu64 ": %s: %s\n\n%s\nto repeat: test_random --ranks %d --count 1 --seed %" PRIu64 "\n\n",
+               seed, t.stage, t.failure, chm_out_text(&t.plan_text), (int)max_ranks, seed);
+    chm_module_free(t.baseline);
+    chm_out_fini(&t.plan_text);
+    chm_out_fini(&t.ir);
+    chm_out_fini(&t.again);
+    chm_ctx_fini(&t.ctx);
+    return ok;
+}
+
+static bool write_plan(const char *folder, uint64_t seed, int32_t max_ranks)
+{
+    ChmGuard guard = {0};
+    ChmOut text, path;
+    chm_out_init(&text, &guard);
+    chm_out_init(&path, &guard);
+    gen_plan(&text, seed, max_ranks);
+    chm_out_printf(&path, "%s/random_%" PRIu64 ".plan", folder, seed);
+    FILE *f = fopen(chm_out_text(&path), "w");
+    bool ok = f && fputs(chm_out_text(&text), f) >= 0;
+    ok = f && fclose(f) == 0 && ok;
+    if (!ok)
+        perror(chm_out_text(&path));
+    chm_out_fini(&path);
+    chm_out_fini(&text);
+    return ok;
+}
+
+static uint64_t number_of(const char *text)
+{
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t count = 2000, seed = 0, ranks = 0, failures = 0;
+    const char *folder = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--count") == 0)
+            count = number_of(argv[++i]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            seed = number_of(argv[++i]);
+        else if (strcmp(argv[i], "--ranks") == 0)
+            ranks = number_of(argv[++i]);
+        else if (strcmp(argv[i], "--write-plans") == 0 && i + 2 < argc) {
+            folder = argv[++i];
+            count = number_of(argv[++i]);
+        } else {
+            fprintf(stderr, "usage: %s [--count N] [--seed S] [--ranks N] [--write-plans DIR K]\n", argv[0]);
+            return 2;
+        }
+    }
+    int32_t max_ranks = ranks ? (int32_t)ranks : folder ? 8 : 64;
+    for (uint64_t s = seed; s < seed + count && failures < 5; s++)
+        failures += !(folder ? write_plan(folder, s, max_ranks) : try_seed(s, max_ranks));
+    if (!folder)
+        printf("%" PRIu64 " plans from seed %" PRIu64 ": %s\n", count, seed, failures ? "FAILED" : "ok");
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tests/unit/test_buffers.c - where values live.
+ */
+#include "ir/buffers.h"
+
+#include "schedule.h"
+#include "unit.h"
+
+static const int32_t mesh8[] = {8, 2, 0};
+static const int64_t size64[] = {64, 0};
+
+static ChmValue *gather(Schedule *s, ChmValue *v)
+{
+    return schedule_op(s, v, CHM_OP_ALL_GATHER, (ChmAttrs){.over = schedule_axes("a")}, "");
+}
+
+static ChmValue *slice(Schedule *s, ChmValue *v)
+{
+    return schedule_op(s, v, CHM_OP_SLICE, (ChmAttrs){.over = schedule_axes("a")}, "a");
+}
+
+static void test_homes(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    schedule_init(&s, mesh8);
+    ChmValue *in = schedule_input(&s, "in", CHM_F32, size64, "a");
+    ChmValue *whole = gather(&s, in), *part = slice(&s, whole);
+    schedule_output(&s, in, "in");
+    schedule_output(&s, whole, "whole");
+    schedule_output(&s, whole, "again");
+    schedule_output(&s, gather(&s, part), "last");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_EQUAL(b.nvalues, 4);
+    CU_ASSERT_EQUAL(b.place[in->id].home, CHM_HOME_INPUT); /* the caller's, even though it is an output */
+    CU_ASSERT_EQUAL(b.place[in->id].index, 0);
+    CU_ASSERT_EQUAL(b.place[whole->id].home, CHM_HOME_OUTPUT);
+    CU_ASSERT_EQUAL(b.place[whole->id].index, 1); /* the first of its two */
+    CU_ASSERT_EQUAL(b.place[part->id].home, CHM_HOME_ARENA);
+    CU_ASSERT_EQUAL(b.arena_bytes, 64); /* 32 bytes, aligned */
+    schedule_fini(&s);
+}
+
+/* The largest values get the best places: 256, 256 and small ones beside them, not below. */
+static void test_sizes_first(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    schedule_init(&s, mesh8);
+    ChmValue *v = schedule_input(&s, "in", CHM_F32, size64, "a");
+    for (int i = 0; i < 4; i++)
+        v = slice(&s, gather(&s, v)); /* 256 64 256 64 ... */
+    schedule_output(&s, gather(&s, v), "out");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_EQUAL(b.arena_bytes, 256 + 64);
+    schedule_fini(&s);
+}
+
+static void test_no_values_in_arena(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    schedule_init(&s, mesh8);
+    schedule_output(&s, schedule_input(&s, "in", CHM_U8, size64, ""), "out");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_EQUAL(b.arena_bytes, 0);
+    schedule_fini(&s);
+}
+
+static void test_too_large(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    const int64_t huge[] = {INT64_MAX / 8, 0};
+    schedule_init(&s, mesh8);
+    ChmValue *v = schedule_input(&s, "in", CHM_F64, huge, "");
+    ChmValue *live[3];
+    for (int i = 0; i < 3; i++)
+        live[i] = schedule_op(&s, v, CHM_OP_DROP, (ChmAttrs){.axis = 1}, "||b0");
+    for (int i = 0; i < 3; i++)
+        (void)schedule_op(&s, live[i], CHM_OP_BROADCAST, (ChmAttrs){.axis = 1}, "");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_EQUAL(b.arena_bytes, INT64_MAX);
+    schedule_fini(&s);
+}
+
+/* ---- random modules: live values never share bytes */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+/* Position of the last op that reads v; its own when none does. */
+static int32_t last_use(const ChmModule *m, const ChmValue *v)
+{
+    int32_t position = 0, last = 0;
+    for (const ChmOp *op = m->first; op; op = op->next, position++)
+        if (op->operand == v || op->result == v)
+            last = position;
+    return last;
+}
+
+static void check_disjoint(const Schedule *s, const ChmBuffers *b)
+{
+    int32_t i = 0;
+    for (const ChmOp *p = s->m->first; p; p = p->next, i++) {
+        if (!p->result || b->place[p->result->id].home != CHM_HOME_ARENA)
+            continue;
+        int64_t at = b->place[p->result->id].offset_bytes, bytes = chm_max_local_bytes(p->result->type);
+        CU_ASSERT_FATAL(at >= 0 && at % CHM_ARENA_ALIGN == 0 && at + bytes <= b->arena_bytes);
+        int32_t j = i + 1, end = last_use(s->m, p->result);
+        for (const ChmOp *q = p->next; q && j <= end; q = q->next, j++) {
+            if (!q->result || b->place[q->result->id].home != CHM_HOME_ARENA)
+                continue;
+            int64_t other = b->place[q->result->id].offset_bytes;
+            CU_ASSERT_FATAL(other >= at + bytes || at >= other + chm_max_local_bytes(q->result->type));
+        }
+    }
+}
+
+static void test_live_values_are_apart(void)
+{
+    static const char *const layouts[] = {"", "a", "b", "ab", "ba", "|b|", "||b1", "a||b0"};
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        Schedule s;
+        ChmBuffers b;
+        uint64_t state = seed;
+        ChmValue *values[64];
+        const int64_t size[] = {(int64_t)(next_random(&state) % 1000) + 1, 0};
+        schedule_init(&s, mesh8);
+        values[0] = schedule_input(&s, "in", (ChmDtype)(next_random(&state) % CHM_NDTYPES), size, "");
+        int32_t n = 1, nops = (int32_t)(next_random(&state) % 60) + 1;
+        for (; n <= nops; n++) {
+            uint64_t r = next_random(&state);
+            int32_t back = r % 4 == 0 ? (int32_t)(r / 4 % (uint64_t)n) : 0; /* mostly chains, at times a fork */
+            values[n] = schedule_op(&s, values[n - 1 - back], CHM_OP_EXCHANGE, (ChmAttrs){0}, layouts[r / 256 % 8]);
+            if (r / 4096 % 8 == 0)
+                schedule_output(&s, values[n], "some");
+        }
+        schedule_output(&s, values[n - 1], "last");
+        chm_buffers_plan(&s.arena, s.m, &b);
+        check_disjoint(&s, &b);
+        schedule_fini(&s);
+    }
+}
+
+static const UnitTest tests[] = {
+    {"homes", test_homes},
+    {"sizes first", test_sizes_first},
+    {"no values in the arena", test_no_values_in_arena},
+    {"too large", test_too_large},
+    {"live values are apart", test_live_values_are_apart},
+    UNIT_END,
+};
+
+int main(void)
+{
+    return unit_main("buffers", tests);
+}
