@@ -423,7 +423,7 @@ static void test_sums(void)
     SAME_BYTES(t, {5, 5}, {5, 5});
     SAME_BYTES(copy, {3, 2}, {2, 3});
     CU_ASSERT_EQUAL(t.total_sent, 10);
-    CU_ASSERT(t.messages == 4 && t.ops == 2 && copy.ops == 1);
+    CU_ASSERT(t.messages == 4 && t.ops == 4 && copy.ops == 2);
     CU_ASSERT_DOUBLE_EQUAL(t.time_s, 2 * (3.0 + 0.3), 1e-12);
     ChmPrice p = chm_traffic_price(&copy);
     CU_ASSERT(p.worst_bytes == 3 && p.worst_sent_bytes == 3 && p.worst_received_bytes == 3 && p.total_bytes == 5);
@@ -443,6 +443,20 @@ static void test_saturates(void)
     CU_ASSERT_EQUAL(t.total_sent, INT64_MAX);
     t = measure_exchange(&w, "[x] partial(tp)", "[x/tp]", CHM_F64);
     CU_ASSERT(t.received[3] > INT64_MAX / 4 * 3 - 64 && t.received[3] < INT64_MAX);
+    world_fini(&w);
+}
+
+static void test_weights(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "tp=2", "x=5");
+    ChmTraffic t = measure_exchange(&w, "[x] partial(tp)", "[x/tp]", CHM_U8);
+    CU_ASSERT_EQUAL(t.ops, 3);
+    t = measure_exchange(&w, "[x]", "[x/tp]", CHM_U8); /* sends nothing */
+    CU_ASSERT_EQUAL(t.ops, 0);
+    CU_ASSERT(chm_op_weight(CHM_OP_ALL_REDUCE) < chm_op_weight(CHM_OP_EXCHANGE));
+    CU_ASSERT(chm_op_weight(CHM_OP_REDUCE_EXCHANGE) < 2 * chm_op_weight(CHM_OP_SHIFT));
     world_fini(&w);
 }
 
@@ -508,6 +522,7 @@ int main(void)
                                      {"the six pairs as written", test_pairs_as_written},
                                      {"sums", test_sums},
                                      {"counters saturate", test_saturates},
+                                     {"weights of ops", test_weights},
                                      {"order of prices", test_price_order},
                                      {"a module", test_module},
                                      UNIT_END};
