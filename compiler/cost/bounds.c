@@ -198,7 +198,7 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
  * meets, so up to SMALL_RANKS nothing is allocated. */
-int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
     int64_t small[2 * SMALL_RANKS];
@@ -214,19 +214,15 @@ int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype
         out = chm_max64(out, x.out[r]);
         present += chm_layout_present(from, r) || chm_layout_present(to, r);
     }
-    int64_t average = share(chm_sat_mul(x.total, bytes), present);
+    int64_t total = chm_sat_mul(x.total, bytes);
     int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
-    return chm_max64(in * bytes, chm_max64(joint, average));
+    return (ChmBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
 }
 
-ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
-    Bound b;
-    bound_init(&b, scratch, from->mesh);
-    bound_tensor(&b, shape, dtype, from, &to, 1);
-    int64_t total = b.total;
-    return (ChmBound){bound_greatest(&b), total};
+    return chm_bound_both(scratch, shape, dtype, from, to).worst_bytes;
 }
 
 /* ---- a plan */

@@ -82,7 +82,7 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  * communicate (a schedule that borrows other ranks as helpers is not judged). In bytes, rounded up, of the worst rank's
  * greater of sent and received. Never a loop over elements or pairs of ranks: O(ranks) for one target; for several
  * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
- * targets' own bounds instead. chm_bound_arrow allocates nothing up to 256 ranks. */
+ * targets' own bounds instead. chm_bound_arrow and _both allocate nothing up to 256 ranks. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
 /* The same figure and, with it, the least that all ranks together send. */

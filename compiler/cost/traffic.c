@@ -130,7 +130,8 @@ static void count_chain(const Change *c, const ChmLayout *all, int32_t root, boo
         if (!chm_layout_present(all, r))
             continue;
         int32_t hops = (chm_mesh_coord(c->mesh, r, axis) - root + n) % n; /* from the root */
-        bool outward = hops<n - 1, inward = hops> 0;                      /* has a neighbour on that side */
+        bool outward = hops != n - 1;                                     /* has a neighbour on that side */
+        bool inward = hops != 0;
         int64_t bytes = bytes_of(c, all, r);
         count(c, r, (away ? outward : inward) ? bytes : 0, (away ? inward : outward) ? bytes : 0);
         c->t->step_messages += outward;

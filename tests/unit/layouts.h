@@ -133,8 +133,8 @@ static inline const ChmLayout *random_layout(World *w, ChmAxes may_owe, ChmAxes 
         order[j] = i;
     }
     for (int32_t i = 0; i < w->mesh->naxes; i++) {
-        int32_t axis = order[i], state = pick(w, 8);
-        if ((must_owe & CHM_AXIS(axis)) || ((may_owe & CHM_AXIS(axis)) && state >= 5)) {
+        int32_t axis = order[i], state = pick(w, 9);
+        if ((must_owe & CHM_AXIS(axis)) || ((may_owe & CHM_AXIS(axis)) && state > 6)) {
             l.partial |= CHM_AXIS(axis);
         } else if (state < 4) {
             chm_seq_push(&l.dim[pick(w, l.ndims)], axis);

@@ -3,7 +3,7 @@
  * Lower bounds: the figures of the design, a count element by element straight from the definition, and the traffic of
  * ops, baselines and exchanges, none of which may be below.
  */
-#include "cost/cost.h"
+#include "cost/demand.h"
 #include "layouts.h"
 
 #define MAX_RANKS 64
@@ -157,6 +157,25 @@ static int64_t greatest(const World *w, const ChmLayout *from, const ChmLayout *
     return best > average ? best : average;
 }
 
+/* The figures themselves, since the greatest of them hides the others. */
+static void same_figures(World *w, const ChmLayout *from, const ChmLayout *const *to, int32_t n, const Figures *f)
+{
+    int64_t in[MAX_RANKS], out[MAX_RANKS];
+    ChmDemand x = {.shape = w->shape, .from = from, .targets = n, .in = in, .out = out};
+    for (int32_t i = 0; i < n; i++)
+        x.to[i] = to[i];
+    for (int32_t closed = n == 1; closed >= 0; closed--) { /* one target both ways */
+        if (closed)
+            chm_demand_of_one(&x);
+        else
+            chm_demand_of_several(&w->ctx.arena, &x);
+        size_t bytes = sizeof *in * (size_t)w->mesh->ranks;
+        CU_ASSERT(memcmp(in, f->in, bytes) == 0);
+        CU_ASSERT(memcmp(out, f->out, bytes) == 0);
+        CU_ASSERT_EQUAL(x.total, f->total);
+    }
+}
+
 static void test_one_target_by_elements(void)
 {
     for (uint64_t seed = 1; seed <= 3000; seed++) {
@@ -166,7 +185,11 @@ static void test_one_target_by_elements(void)
         world_random(&w, 32, 6);
         const ChmLayout *from = random_layout(&w, ~0u, 0), *to = random_layout(&w, from->partial, 0);
         count_figures(&w, from, &to, 1, &f);
-        CU_ASSERT_EQUAL(chm_bound_arrow(&w.ctx.arena, w.shape, CHM_F16, from, to), greatest(&w, from, &to, 1, &f, 2));
+        same_figures(&w, from, &to, 1, &f);
+        int64_t bound = chm_bound_arrow(&w.ctx.arena, w.shape, CHM_F16, from, to);
+        CU_ASSERT_EQUAL(bound, greatest(&w, from, &to, 1, &f, 2));
+        CU_ASSERT_EQUAL(chm_bound_both(&w.ctx.arena, w.shape, CHM_F16, from, to).total_bytes, 2 * f.total);
+        CU_ASSERT_EQUAL(bound, chm_bound_arrows(&w.ctx.arena, w.shape, CHM_F16, from, &to, 1));
         world_fini(&w);
     }
 }
@@ -185,6 +208,7 @@ static void test_several_targets_by_elements(void)
         for (int32_t i = 1; i < n; i++)
             to[i] = random_layout(&w, 0, to[0]->partial);
         count_figures(&w, from, to, n, &f);
+        same_figures(&w, from, to, n, &f);
         CU_ASSERT_EQUAL(chm_bound_arrows(&w.ctx.arena, w.shape, CHM_F32, from, to, n),
                         greatest(&w, from, to, n, &f, 4));
         world_fini(&w);
@@ -414,6 +438,26 @@ static void test_module_other_replicas(void)
     world_fini(&w);
 }
 
+/* Two pairs of ranks and the same four paired the other way: only all four together show that each sends twice. */
+static void test_module_crossed_replicas(void)
+{
+    static const char *const at[] = {"[x] at(p=0, a=0)", "[x] at(p=0, a=1)", "[x] at(p=0, b=0)", "[x] at(p=0, b=1)"};
+    /* Each pair keeps two words of its tensor and sends 14: 14 over two ranks; 42, then 56 over four. */
+    static const int64_t bytes[] = {4 * 7, 4 * 7, 4 * 42 / 4, 4 * 56 / 4};
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "p=4 a=2 b=2", "x=16");
+    ChmModule *m = chm_module_new(&w.ctx, "m", w.mesh);
+    for (int32_t i = 0; i < 4; i++) {
+        ChmValue *x;
+        add_input(m, &w, at[i], at[i], &x);
+        chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, x, "[x/p/a/b]"), at[i]);
+        CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), bytes[i]);
+    }
+    chm_module_free(m);
+    world_fini(&w);
+}
+
 /* ---- size */
 
 static void test_large_meshes(void)
@@ -446,6 +490,7 @@ int main(void)
                                      {"a module adds its tensors", test_module_adds_tensors},
                                      {"a module joins outputs of a tensor", test_module_joins_outputs},
                                      {"tensors with other replicas", test_module_other_replicas},
+                                     {"tensors with crossed replicas", test_module_crossed_replicas},
                                      {"large meshes", test_large_meshes},
                                      UNIT_END};
     return unit_main("bounds", tests);

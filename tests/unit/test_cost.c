@@ -446,6 +446,20 @@ static void test_saturates(void)
     world_fini(&w);
 }
 
+static void test_weights(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "tp=2", "x=5");
+    ChmTraffic t = measure_exchange(&w, "[x] partial(tp)", "[x/tp]", CHM_U8);
+    CU_ASSERT_EQUAL(t.ops, 3);
+    t = measure_exchange(&w, "[x]", "[x/tp]", CHM_U8); /* sends nothing */
+    CU_ASSERT_EQUAL(t.ops, 0);
+    CU_ASSERT(chm_op_weight(CHM_OP_ALL_REDUCE) < chm_op_weight(CHM_OP_EXCHANGE));
+    CU_ASSERT(chm_op_weight(CHM_OP_REDUCE_EXCHANGE) < 2 * chm_op_weight(CHM_OP_SHIFT));
+    world_fini(&w);
+}
+
 static void test_price_order(void)
 {
     const ChmPrice base = {.time_s = 1.0, .worst_bytes = 10, .total_bytes = 10, .ops = 10, .messages = 10};
@@ -508,6 +522,7 @@ int main(void)
                                      {"the six pairs as written", test_pairs_as_written},
                                      {"sums", test_sums},
                                      {"counters saturate", test_saturates},
+                                     {"weights of ops", test_weights},
                                      {"order of prices", test_price_order},
                                      {"a module", test_module},
                                      UNIT_END};
