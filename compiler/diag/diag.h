@@ -76,6 +76,9 @@ void chm_diags_render(const ChmDiags *d, ChmOut *out, bool color);
 /* Reads a whole file ("-": standard input). On failure reports (no such file, is a directory, too large, ...) and
  * returns CHM_ERR_IO. */
 ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out) CHM_MUST_USE;
+/* Reports the first run of NULs and returns CHM_ERR_INPUT if there is one. To be called before scanning: flex takes
+ * quadratic time over NULs. O(len). */
+ChmStatus chm_source_check(ChmDiags *d, const ChmSource *s) CHM_MUST_USE;
 /* len <= CHM_SOURCE_MAX_BYTES */
 const ChmSource *chm_source_from_text(ChmArena *arena, const char *name, const char *text, size_t len);
 
