@@ -42,7 +42,8 @@ typedef struct ChmTraffic {
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
     int32_t *step_sends;                /* exchanges only: messages that the rank sends */
-    int32_t *step_offsets;              /* scratch of the exchanges */
+    int32_t *step_offsets;              /* scratch of the exchanges, */
+    struct ChmEqualParts *step_equal;   /* and more of it */
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
     double step_time_s;
 } ChmTraffic;
@@ -56,6 +57,8 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other); /* equal ranks; t
  * for group ops; exchanges O(ranks * source blocks that meet the receiver's * holders of each). */
 void chm_traffic_measure(ChmTraffic *t, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                          const ChmLayout *from, const ChmStep *step);
+/* About how many pieces an exchange has, over all receivers: what measuring it takes. O(dims) */
+int64_t chm_exchange_visits(const ChmShape *shape, const ChmLayout *from, const ChmLayout *to);
 /* Measures the layout change and adds it to the sums. Allocates nothing. */
 void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                      const ChmLayout *from, const ChmStep *step);

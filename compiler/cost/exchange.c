@@ -50,14 +50,17 @@ static void send_part(Exchange *x, int32_t sender, int64_t elems)
     x->receiver_senders++;
 }
 
-/* The holders of one contribution to a piece, 'first' being the lowest of them, send their parts. */
+/* The holders of one contribution to a piece, 'first' being the lowest of them, send their parts: noted once for all of
+ * them where the parts are equal, since there may be as many holders as receivers. */
 static void send_piece(Exchange *x, int64_t elems, int32_t first)
 {
     if (first == x->receiver_first)
         return;
-    if (elems % x->holders == 0) { /* spares the divisions below: this is the inner loop of all pairs that meet */
-        for (int64_t k = 0; k < x->holders; k++)
-            send_part(x, first + x->holder[k], elems / x->holders);
+    if (elems % x->holders == 0) {
+        ChmEqualParts *e = &x->t->step_equal[first];
+        e->bytes = chm_sat_add(e->bytes, elems / x->holders * x->elem_bytes);
+        e->sends += elems > 0;
+        x->receiver_senders += elems > 0 ? x->holders : 0;
     } else {
         for (int64_t k = 0; k < x->holders; k++) {
             int64_t part = chm_block_len(elems, x->holders, k);
@@ -67,6 +70,20 @@ static void send_piece(Exchange *x, int64_t elems, int32_t first)
     }
     int64_t *received = &x->t->step_received[x->receiver];
     *received = chm_sat_add(*received, elems * x->elem_bytes);
+}
+
+/* What was noted, for every holder. */
+static void send_equal_parts(Exchange *x)
+{
+    ChmTraffic *t = x->t;
+    for (int32_t first = 0; first < t->ranks; first++) {
+        const ChmEqualParts e = t->step_equal[first];
+        for (int64_t k = 0; e.sends > 0 && k < x->holders; k++) {
+            int32_t sender = first + x->holder[k];
+            t->step_sent[sender] = chm_sat_add(t->step_sent[sender], e.bytes);
+            t->step_sends[sender] += e.sends;
+        }
+    }
 }
 
 /* Visits the source blocks that meet the receiver's box in dims d and later. */
@@ -108,6 +125,16 @@ static int64_t list_offsets(const ChmMesh *m, const ChmAxisSeq *axes, int32_t *o
     return n;
 }
 
+int64_t chm_exchange_visits(const ChmShape *shape, const ChmLayout *from, const ChmLayout *to)
+{
+    ChmAxisSeq pinned = chm_seq_of_set(to->pinned), settled = chm_seq_of_set(from->partial & ~to->partial);
+    int64_t visits = from->mesh->ranks / chm_mesh_extent(from->mesh, &pinned);
+    visits = chm_sat_mul(visits, chm_mesh_extent(from->mesh, &settled));
+    for (int32_t d = 0; d < shape->ndims; d++)
+        visits = chm_sat_mul(visits, chm_max64(1, chm_layout_block_count(from, d) / chm_layout_block_count(to, d)));
+    return visits;
+}
+
 void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_bytes, const ChmLayout *from,
                           const ChmLayout *to)
 {
@@ -130,6 +157,7 @@ void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_byt
         chm_layout_box(shape, to, x.receiver, &x.want);
         receive(&x, &staying, pins);
     }
+    send_equal_parts(&x);
     for (int32_t r = 0; r < t->ranks; r++)
         t->step_rounds = chm_max64(t->step_rounds, t->step_sends[r]);
 }

@@ -7,6 +7,12 @@
 
 #include "cost/cost.h"
 
+/* By the lowest holder of a piece of an exchange: what every holder of it sends, where they send equal parts. */
+typedef struct ChmEqualParts {
+    int64_t bytes;
+    int32_t sends;
+} ChmEqualParts;
+
 /* Sums and products of counts >= 0 that stop at INT64_MAX. */
 static inline int64_t chm_sat_add(int64_t a, int64_t b)
 {

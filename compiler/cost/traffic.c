@@ -180,6 +180,7 @@ void chm_traffic_init(ChmTraffic *t, ChmArena *arena, int32_t ranks)
     t->step_received = CHM_NEW_ARRAY(arena, int64_t, ranks);
     t->step_sends = CHM_NEW_ARRAY(arena, int32_t, ranks);
     t->step_offsets = CHM_NEW_ARRAY(arena, int32_t, 2 * (int64_t)ranks);
+    t->step_equal = CHM_NEW_ARRAY(arena, ChmEqualParts, ranks);
 }
 
 static void clear_step(ChmTraffic *t)
@@ -187,6 +188,7 @@ static void clear_step(ChmTraffic *t)
     memset(t->step_sent, 0, sizeof *t->step_sent * (size_t)t->ranks);
     memset(t->step_received, 0, sizeof *t->step_received * (size_t)t->ranks);
     memset(t->step_sends, 0, sizeof *t->step_sends * (size_t)t->ranks);
+    memset(t->step_equal, 0, sizeof *t->step_equal * (size_t)t->ranks);
     t->step_worst_bytes = t->step_total_sent = t->step_messages = t->step_rounds = 0;
     t->step_time_s = 0;
 }
@@ -209,6 +211,7 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other)
     t->step_sent = memcpy(storage.step_sent, other->step_sent, sizeof *t->step_sent * (size_t)t->ranks);
     t->step_received = memcpy(storage.step_received, other->step_received, sizeof *t->step_received * (size_t)t->ranks);
     t->step_offsets = storage.step_offsets;
+    t->step_equal = storage.step_equal;
     t->step_sends = memcpy(storage.step_sends, other->step_sends, sizeof *t->step_sends * (size_t)t->ranks);
 }
 

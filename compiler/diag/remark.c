@@ -34,7 +34,7 @@ static const char *kind_name(ChmRemarkKind kind)
     return "?";
 }
 
-/* "file:line:col: applied: pass: text (worst rank: 56 MiB less)" */
+/* "file:line:col: applied: pass: text (worst rank: 56 MiB less)"; what a missed one would have saved is said as such */
 static void put_remark(ChmOut *out, const ChmRemark *r)
 {
     chm_render_place(out, r->span);
@@ -42,7 +42,7 @@ static void put_remark(ChmOut *out, const ChmRemark *r)
     chm_render_text(out, r->text);
     if (r->saved_bytes != 0) {
         bool less = r->saved_bytes > 0;
-        chm_out_puts(out, " (worst rank: ");
+        chm_out_puts(out, r->kind == CHM_APPLIED ? " (worst rank: " : " (worst rank, had it been done: ");
         chm_out_bytes(out, less ? r->saved_bytes : -r->saved_bytes);
         chm_out_puts(out, less ? " less)" : " more)");
     }

@@ -23,13 +23,11 @@ typedef enum Argument { FLAG, VALUE } Argument;
 enum { COMPILE = CHM_COMMAND_COMPILE, RUN = CHM_COMMAND_RUN };
 
 typedef struct Option {
-    char letter;
-    const char *name;
-    Argument argument;
-    const char *metavar;
-    uint32_t commands;
-    const char *what;
+    const char *name, *metavar, *what;
     Handler *take;
+    uint32_t commands;
+    Argument argument;
+    char letter;
 } Option;
 
 #define CHM_OPTION(CODE, letter, name, argument, metavar, commands, what) static Handler take_##CODE;
@@ -38,7 +36,7 @@ typedef struct Option {
 
 static const Option options[] = {
 #define CHM_OPTION(CODE, letter, name, argument, metavar, commands, what) \
-    {letter, name, argument, metavar, commands, what, take_##CODE},
+    {name, metavar, what, take_##CODE, commands, argument, letter},
 #include "driver/options.def"
 #undef CHM_OPTION
 };

@@ -86,7 +86,31 @@ static void write_reproducer(ChmJob *job, const char *pass)
         chm_out_printf(&job->err, "chimerac: note: the IR before that pass is in '%s'; please report it\n", path);
 }
 
-/* job->trial = baseline after the passes, checked. */
+static void drop_trial(ChmJob *job)
+{
+    chm_module_free(job->trial);
+    job->trial = NULL;
+}
+
+static ChmStatus run_passes(ChmJob *job, const ChmPass *const *list, int32_t n, const ChmPassOptions *options)
+{
+    const ChmPass *culprit = NULL;
+    ChmWhy why = {0};
+    job->trial = chm_module_clone(job->baseline);
+    job->nstats = n;
+    ChmStatus st = chm_passes_run(job->trial, list, n, options, job->stats, &culprit, &why, &job->reproducer);
+    if (!st)
+        return CHM_OK;
+    const char *name = culprit ? culprit->name : "(none)";
+    chm_job_flush(job);
+    chm_job_internal_error(job, "pass '%s': %s", name,
+                           why.text ? why.text : "it left a module that does not type-check");
+    write_reproducer(job, name);
+    return CHM_ERR_INTERNAL;
+}
+
+/* job->trial = baseline after the passes, checked. When a check at the end fails, a second run that checks after every
+ * pass finds the one to blame. */
 static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 {
     ChmPassOptions options = {.topology = &chm_default_topology,
@@ -95,20 +119,18 @@ static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
                               .user = job,
                               .validate = chm_check_equal,
                               .expected = &job->expects};
-    const ChmPass *culprit = NULL;
-    ChmWhy why = {0};
-    job->trial = chm_module_clone(job->baseline);
-    ChmStatus st = chm_passes_run(job->trial, list, n, &options, job->stats, &culprit, &why, &job->reproducer);
-    job->nstats = n;
-    if (st) {
-        const char *name = culprit ? culprit->name : "(none)";
-        chm_job_flush(job);
-        chm_job_internal_error(job, "pass '%s': %s", name,
-                               why.text ? why.text : "it left a module that does not type-check");
-        write_reproducer(job, name);
-        return CHM_ERR_INTERNAL;
+    ChmStatus st = run_passes(job, list, n, &options);
+    if (st)
+        return st;
+    st = check(job, job->trial, "the optimized schedule");
+    if (st && !options.verify_each) {
+        drop_trial(job);
+        options.verify_each = true;
+        options.after = NULL;
+        ChmStatus again = run_passes(job, list, n, &options);
+        st = again ? again : st;
     }
-    return check(job, job->trial, "the optimized schedule");
+    return st;
 }
 
 static ChmPrice price_of(ChmJob *job, const ChmModule *m)
@@ -121,12 +143,6 @@ static ChmPrice price_of(ChmJob *job, const ChmModule *m)
 static void keep(ChmJob *job, ChmModule *m)
 {
     job->best = m;
-    job->trial = NULL;
-}
-
-static void drop_trial(ChmJob *job)
-{
-    chm_module_free(job->trial);
     job->trial = NULL;
 }
 

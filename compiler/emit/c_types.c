@@ -61,56 +61,60 @@ void chm_c_collect_tables(ChmC *w, const ChmCSchedule *s)
 
 /* ---- writing */
 
-static void write_axes(ChmC *w)
+typedef CHM_VEC(const char *) Items;
+
+/* "HEADa, b, cTAIL", broken before CHM_C_COLUMNS. */
+static void write_list(ChmC *w, const char *head, const Items *items, const char *tail)
 {
-    const ChmMesh *mesh = w->mesh;
-    if (mesh->naxes > 0) {
-        chm_out_puts(w->out, "enum { ");
-        for (int32_t i = 0; i < mesh->naxes; i++)
-            chm_out_printf(w->out, "%sAXIS_%s%s", i ? ", " : "", mesh->axis_name[i], i ? "" : " = 1");
-        chm_out_puts(w->out, " };\n");
+    chm_out_puts(w->out, head);
+    size_t column = strlen(head);
+    for (int32_t i = 0; i < items->len; i++) {
+        size_t n = strlen(items->at[i]) + 1;
+        if (i > 0 && column + n + strlen(tail) > CHM_C_COLUMNS) {
+            chm_out_puts(w->out, "\n    ");
+            column = 4;
+        } else if (i > 0) {
+            chm_out_putc(w->out, ' ');
+            column++;
+        }
+        chm_out_printf(w->out, "%s%s", items->at[i], i + 1 < items->len ? "," : "");
+        column += n;
     }
-    bool any = false;
+    chm_out_puts(w->out, tail);
+}
+
+static void write_enums(ChmC *w)
+{
+    Items axes = {0}, dims = {0};
+    for (int32_t i = 0; i < w->mesh->naxes; i++)
+        CHM_PUSH(w->arena, &axes, chm_arena_printf(w->arena, "AXIS_%s%s", w->mesh->axis_name[i], i ? "" : " = 1"));
     for (int32_t i = 0; i < w->dims.len; i++) {
-        if (w->dims.at[i].index < 0)
-            continue;
-        chm_out_printf(w->out, "%sDIM_%s = %d", any ? ", " : "enum { ", w->dims.at[i].name, (int)w->dims.at[i].index);
-        any = true;
+        const ChmCDim *dim = &w->dims.at[i];
+        if (dim->index >= 0)
+            CHM_PUSH(w->arena, &dims, chm_arena_printf(w->arena, "DIM_%s = %d", dim->name, (int)dim->index));
     }
-    chm_out_puts(w->out, any ? " };\n" : "");
+    if (axes.len)
+        write_list(w, "enum { ", &axes, " };\n");
+    if (dims.len)
+        write_list(w, "enum { ", &dims, " };\n");
 }
 
 static void write_mesh(ChmC *w)
 {
     const ChmMesh *mesh = w->mesh;
-    chm_out_printf(w->out, "static const ChrtMesh mesh = {.naxes = %d", (int)mesh->naxes);
+    const char *head = chm_arena_printf(w->arena, "static const ChrtMesh mesh = {.naxes = %d", (int)mesh->naxes);
+    Items axes = {0}, groups = {0};
     for (int32_t i = 0; i < mesh->naxes; i++)
-        chm_out_printf(w->out, "%s{\"%s\", %d}", i ? ", " : ", .axis = {", mesh->axis_name[i], (int)mesh->axis_size[i]);
-    chm_out_puts(w->out, mesh->naxes ? "}};\n" : "};\n");
+        CHM_PUSH(w->arena, &axes,
+                 chm_arena_printf(w->arena, "{\"%s\", %d}", mesh->axis_name[i], (int)mesh->axis_size[i]));
+    if (axes.len)
+        write_list(w, chm_arena_printf(w->arena, "%s, .axis = {", head), &axes, "}};\n");
+    else
+        chm_out_printf(w->out, "%s};\n", head);
     for (int32_t i = 0; i < w->groups.len; i++)
-        chm_out_printf(w->out, "%s{%s}", i ? ", " : "static const ChrtAxes groups[] = {",
-                       chm_c_axes(w, &w->groups.at[i]));
-    chm_out_puts(w->out, w->groups.len ? "};\n" : "");
-}
-
-/* A list of initialisers, broken before CHM_C_COLUMNS. */
-typedef struct Fields {
-    ChmC *w;
-    size_t column; /* 0: before the first */
-} Fields;
-
-static void put_field(Fields *f, const char *text)
-{
-    size_t n = strlen(text) + 2;
-    if (f->column)
-        chm_out_putc(f->w->out, ',');
-    if (!f->column || f->column + n + 2 > CHM_C_COLUMNS) {
-        chm_out_printf(f->w->out, "\n    %s", text);
-        f->column = n + 2;
-    } else {
-        chm_out_printf(f->w->out, " %s", text);
-        f->column += n;
-    }
+        CHM_PUSH(w->arena, &groups, chm_arena_printf(w->arena, "{%s}", chm_c_axes(w, &w->groups.at[i])));
+    if (groups.len)
+        write_list(w, "static const ChrtAxes groups[] = {", &groups, "};\n");
 }
 
 static const char *sizes(ChmC *w, const ChmShape *shape)
@@ -163,27 +167,27 @@ static const char *dtype_code(ChmDtype dtype)
 static void write_type(ChmC *w, const ChmType *t)
 {
     const ChmLayout *l = t->layout;
-    Fields fields = {.w = w};
-    chm_out_printf(w->out, "/* %s ", chm_dtypes[t->dtype].name);
-    chm_layout_print(w->out, t->shape, l);
-    chm_out_printf(w->out, " */\nstatic const ChrtType %s = {", chm_c_type(w, t));
-    put_field(&fields, chm_arena_printf(w->arena, ".dtype = %s", dtype_code(t->dtype)));
-    put_field(&fields, chm_arena_printf(w->arena, ".ndims = %d", (int)t->shape->ndims));
-    put_field(&fields, sizes(w, t->shape));
+    Items fields = {0};
+    CHM_PUSH(w->arena, &fields, chm_arena_printf(w->arena, ".dtype = %s", dtype_code(t->dtype)));
+    CHM_PUSH(w->arena, &fields, chm_arena_printf(w->arena, ".ndims = %d", (int)t->shape->ndims));
+    CHM_PUSH(w->arena, &fields, sizes(w, t->shape));
     if (l->split)
-        put_field(&fields, splits(w, t));
+        CHM_PUSH(w->arena, &fields, splits(w, t));
     if (l->partial) {
         ChmAxisSeq partial = chm_seq_of_set(l->partial);
-        put_field(&fields, chm_arena_printf(w->arena, ".partial = {%s}", chm_c_axes(w, &partial)));
+        CHM_PUSH(w->arena, &fields, chm_arena_printf(w->arena, ".partial = {%s}", chm_c_axes(w, &partial)));
     }
     if (l->pinned)
-        put_field(&fields, pins(w, l));
-    chm_out_puts(w->out, "};\n");
+        CHM_PUSH(w->arena, &fields, pins(w, l));
+    chm_out_printf(w->out, "/* %s ", chm_dtypes[t->dtype].name);
+    chm_layout_print(w->out, t->shape, l);
+    chm_out_printf(w->out, " */\nstatic const ChrtType %s = {\n", chm_c_type(w, t));
+    write_list(w, "    ", &fields, "};\n");
 }
 
 void chm_c_write_tables(ChmC *w)
 {
-    write_axes(w);
+    write_enums(w);
     write_mesh(w);
     chm_out_putc(w->out, '\n');
     for (int32_t i = 0; i < w->types.len; i++)

@@ -10,7 +10,7 @@
 static void put_attrs(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
 {
     const ChmMesh *mesh = job->module->mesh;
-    const ChmShape *shape = op->result ? op->result->type->shape : NULL;
+    const ChmShape *shape = (op->result ? op->result : op->operand)->type->shape;
     const char *syntax = chm_ops[op->code].syntax;
     if (*syntax)
         chm_out_putc(out, ' ');

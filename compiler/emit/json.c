@@ -42,7 +42,7 @@ static const char *value_name(ChmArena *arena, const ChmValue *v)
 
 static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
 {
-    const ChmValue *v = op->result ? op->result : op->operand;
+    const ChmValue *v = op->code == CHM_OP_OUTPUT ? op->operand : op->result;
     *fact = (OpFact){.op = op,
                      .result = value_name(job->arena, op->result),
                      .operand = value_name(job->arena, op->operand),

@@ -177,17 +177,11 @@ static void check_op(Verifier *v, const ChmOp *op, int32_t defined)
         return;
     if (v->faults != faults)
         return;
-    switch (chm_ops[op->code].class) {
-    case CHM_CLASS_SOURCE:
+    /* Which class has which parts, check_parts has seen to. */
+    if (op->result && op->operand && op->attrs.over.len <= CHM_MAX_AXES)
+        check_step(v, op);
+    else if (op->result && op->tensor)
         check_input(v, op);
-        break;
-    case CHM_CLASS_LAYOUT:
-        if (op->attrs.over.len <= CHM_MAX_AXES)
-            check_step(v, op);
-        break;
-    case CHM_CLASS_SINK:
-        break;
-    }
 }
 
 /* ---- uses and names */

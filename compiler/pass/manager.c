@@ -16,6 +16,7 @@ typedef struct Manager {
     const ChmPass *culprit; /* of the check that failed; NULL: the module was wrong before any pass */
     ChmWhy why;
     ChmOut *reproducer; /* may be NULL */
+    ChmRemarks unsaid;  /* of a run that is not the user's */
 } Manager;
 
 static double now_s(void)
@@ -36,7 +37,9 @@ static bool verified(ChmModule *m, ChmWhy *why)
     bool ok = chm_module_verify(m) == CHM_OK;
     if (!ok) {
         const ChmDiag *d = m->ctx->diags.list.at[0];
-        why->text = d->notes.len ? chm_arena_printf(&m->ctx->arena, "%s (%s)", d->text, d->notes.at[0].text) : d->text;
+        why->text = d->text;
+        if (d->notes.len && strncmp(d->notes.at[0].text, "its ", 4) == 0) /* more than a place */
+            why->text = chm_arena_printf(&m->ctx->arena, "%s; %s", d->text, d->notes.at[0].text);
     }
     m->ctx->diags = of_user;
     return ok;
@@ -115,9 +118,8 @@ static bool run_all(Manager *k, const ChmPass *const *list, int32_t n, ChmPassSt
  * of this run are not the user's. */
 static void find_culprit(const Manager *failed, Manager *replay, const ChmPass *const *list, int32_t n)
 {
-    ChmRemarks unsaid;
-    chm_remarks_init(&unsaid, &replay->m->ctx->arena);
-    replay->env.remarks = &unsaid;
+    chm_remarks_init(&replay->unsaid, &replay->m->ctx->arena);
+    replay->env.remarks = &replay->unsaid;
     replay->verify_each = true;
     if (!right(replay))
         return;

@@ -248,6 +248,8 @@ static void consider(void *user, const ChmStep *step)
     Search *s = user;
     const Label *parent = s->at;
     s->work += s->scratch.ranks;
+    if (step->code == CHM_OP_EXCHANGE || step->code == CHM_OP_REDUCE_EXCHANGE)
+        s->work += chm_exchange_visits(s->space->shape, parent->state->layout, step->to) / 8;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
@@ -324,6 +326,17 @@ static Least least_exchange(Search *s, State *from, State *to)
     return (Least){(double)(worst * bytes) / s->topology->bandwidth_bytes_per_s, all * bytes};
 }
 
+/* Counts the work of pricing an exchange; false when that is more than is left. */
+static bool affordable(Search *s, const ChmLayout *from, const ChmLayout *to)
+{
+    int64_t work = chm_exchange_visits(s->space->shape, from, to) / 8;
+    if (work > s->max_work - s->work) {
+        s->exact = false;
+        return false;
+    }
+    return true;
+}
+
 static void consider_exchanges(Search *s)
 {
     Label *at = s->at;
@@ -335,6 +348,8 @@ static void consider_exchanges(Search *s)
         if (to == at->state->layout || to == s->space->to || to->partial & ~at->state->layout->partial)
             continue;
         State *state = state_of(s, to);
+        if (!affordable(s, at->state->layout, to))
+            continue;
         int64_t more = state->rest_bytes, ops = at->ops + weight + ops_to_come(state);
         if (hopeless(s, at->time_s + state->rest_s, at->total_bytes + more, ops))
             continue;
@@ -370,7 +385,8 @@ static void expand(Search *s)
         return;
     }
     ChmStep last = chm_arrow_exchange(at->state->layout, s->space->to);
-    consider(s, &last);
+    if (affordable(s, at->state->layout, s->space->to))
+        consider(s, &last);
     route_moves(s->space, at->state->layout, consider, s);
     at->expanded = true;
     heap_push(s, at);

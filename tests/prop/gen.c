@@ -144,6 +144,8 @@ static void write_layout(const Gen *g, const Layout *l)
 static void choose_mesh(Gen *g, int32_t max_ranks)
 {
     int32_t ranks = 1;
+    if (max_ranks > 16 && chance(g, 75)) /* large meshes take long, and find little that small ones do not */
+        max_ranks = 16;
     g->naxes = 1 + below(g, MAX_AXES);
     for (int32_t a = 0; a < g->naxes; a++) {
         g->size[a] = chance(g, 10) ? 1 : 2 + below(g, 3);
