@@ -15,7 +15,7 @@ void chm_diags_init(ChmDiags *d, ChmArena *arena)
 
 static bool past_limit(const ChmDiags *d, ChmSeverity severity)
 {
-    return severity == CHM_ERROR && d->limit > 0 && d->errors > d->limit;
+    return d->limit > 0 && (severity == CHM_ERROR ? d->errors : d->warnings) > d->limit;
 }
 
 CHM_PRINTF(4, 0)

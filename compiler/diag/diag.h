@@ -53,7 +53,7 @@ typedef struct ChmDiags {
     ChmArena *arena;
     CHM_VEC(ChmDiag *) list;
     int32_t errors, warnings;
-    int32_t limit; /* errors after this many are counted, not kept; 20 by default, 0: no limit */
+    int32_t limit; /* errors after this many are counted, not kept; likewise warnings; 20 by default, 0: no limit */
 } ChmDiags;
 
 void chm_diags_init(ChmDiags *d, ChmArena *arena);
@@ -69,13 +69,17 @@ void chm_help(ChmDiags *d, ChmDiag *diag, const char *fmt, ...) CHM_PRINTF(3, 4)
 const char *chm_did_you_mean(const char *name, const char *const *candidates, int32_t n);
 
 /* All diagnostics, sorted by place: "file:line:col: error: text", source line, caret and underline, notes, help; at the
- * end "N errors generated" when there were errors. Long lines are windowed round the caret; control bytes shown as '?'.
+ * end "N errors generated" when there were errors, and how many of either are not shown. Long lines are windowed round
+ * the caret; control bytes shown as '?'.
  */
 void chm_diags_render(const ChmDiags *d, ChmOut *out, bool color);
 
 /* Reads a whole file ("-": standard input). On failure reports (no such file, is a directory, too large, ...) and
  * returns CHM_ERR_IO. */
 ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out) CHM_MUST_USE;
+/* Reports the first run of NULs and returns CHM_ERR_INPUT if there is one. To be called before scanning: flex takes
+ * quadratic time over NULs. O(len). */
+ChmStatus chm_source_check(ChmDiags *d, const ChmSource *s) CHM_MUST_USE;
 /* len <= CHM_SOURCE_MAX_BYTES */
 const ChmSource *chm_source_from_text(ChmArena *arena, const char *name, const char *text, size_t len);
 

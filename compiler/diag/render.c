@@ -262,8 +262,11 @@ static int32_t source_order(const ChmDiags *d, const ChmSource *source)
     return i;
 }
 
-static void put_count(ChmOut *out, const ChmDiags *d, int32_t shown)
+static void put_count(ChmOut *out, const ChmDiags *d, int32_t shown, int32_t warnings_shown)
 {
+    int32_t unshown = d->warnings - warnings_shown;
+    if (unshown > 0)
+        chm_out_printf(out, "%d more warning%s not shown\n", (int)unshown, unshown == 1 ? "" : "s");
     if (d->errors == 0)
         return;
     chm_out_printf(out, "%d error%s generated", (int)shown, shown == 1 ? "" : "s");
@@ -284,5 +287,5 @@ void chm_diags_render(const ChmDiags *d, ChmOut *out, bool color)
     qsort(keys, (size_t)n, sizeof *keys, by_place);
     for (int32_t i = 0; i < n; i++)
         put_diag(out, keys[i].diag, color);
-    put_count(out, d, errors);
+    put_count(out, d, errors, n - errors);
 }

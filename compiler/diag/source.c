@@ -32,6 +32,19 @@ void chm_source_place(const ChmSource *s, uint32_t offset, uint32_t *line, uint3
     *col = (uint32_t)(at - line_begin) + 1;
 }
 
+ChmStatus chm_source_check(ChmDiags *d, const ChmSource *s)
+{
+    const char *nul = memchr(s->text, '\0', s->len);
+    if (!nul)
+        return CHM_OK;
+    ChmSpan at = {s, (uint32_t)(nul - s->text), (uint32_t)(nul - s->text)};
+    while (at.end < s->len && s->text[at.end] == '\0')
+        at.end++;
+    ChmDiag *diag = chm_error(d, at, "the text has a NUL byte");
+    chm_help(d, diag, "The input is plain text; this looks like a binary file or UTF-16.");
+    return CHM_ERR_INPUT;
+}
+
 /* The text is in the arena already, with its two NULs. */
 static const ChmSource *make_source(ChmArena *arena, const char *name, const char *text, size_t len)
 {

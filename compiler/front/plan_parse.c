@@ -274,6 +274,8 @@ static void scan_text(ChmParser *p)
 
 const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines)
 {
+    if (chm_source_check(&ctx->diags, source) != CHM_OK)
+        return NULL;
     ChmPlan *plan = CHM_NEW(&ctx->arena, ChmPlan);
     plan->source = source;
     ChmParser p = {

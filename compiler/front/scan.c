@@ -34,9 +34,6 @@ void chm_scan_stray(ChmParser *p, const char *text, int len)
         at.end = at.begin + 3;
         ChmDiag *d = chm_error(p->diags, at, "the text has a byte order mark");
         chm_help(p->diags, d, "Save the plan as UTF-8 without a byte order mark.");
-    } else if (s[0] == 0) {
-        ChmDiag *d = chm_error(p->diags, at, "the text has a NUL byte");
-        chm_help(p->diags, d, "A plan is plain text; this looks like a binary file or UTF-16.");
     } else if (utf8 > 0) {
         at.end = at.begin + (uint32_t)utf8;
         ChmDiag *d = chm_error(p->diags, at, "unexpected character '%.*s'", utf8, text);

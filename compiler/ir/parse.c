@@ -158,16 +158,18 @@ static bool find_dtype(ChmIrReader *r, ChmIrName name, ChmDtype *out)
 void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype_name, const ChmIrPairs *dims)
 {
     ChmDtype dtype;
-    if (!has_mesh(r, at) || !find_dtype(r, dtype_name, &dtype) || !distinct(r, dims, "dim"))
+    if (!has_mesh(r, at) || !find_dtype(r, dtype_name, &dtype))
+        return;
+    if (dims->len > CHM_MAX_DIMS) {
+        ERROR(r, at, "tensor '%s' has %d dims, more than %d", name.text, dims->len, CHM_MAX_DIMS);
+        return;
+    }
+    if (!distinct(r, dims, "dim"))
         return;
     const ChmTensor *before = find_tensor(r, name.text);
     if (before) {
         ChmDiag *d = ERROR(r, name.span, "tensor '%s' is declared twice", name.text);
         NOTE(r, d, before->span, "first here");
-        return;
-    }
-    if (dims->len > CHM_MAX_DIMS) {
-        ERROR(r, at, "tensor '%s' has %d dims, more than %d", name.text, dims->len, CHM_MAX_DIMS);
         return;
     }
     const char *names[CHM_MAX_DIMS];
@@ -481,6 +483,8 @@ void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIr
 
 ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source)
 {
+    if (chm_source_check(&ctx->diags, source) != CHM_OK)
+        return NULL;
     int32_t errors_before = ctx->diags.errors;
     ChmIrReader *r = CHM_NEW(&ctx->arena, ChmIrReader);
     r->ctx = ctx;

@@ -16,7 +16,10 @@ make 'print("plan p; mesh m (a = " + "(" * 300000 + "2" + ")" * 300000 + ");")' 
 make 'print("plan p; mesh m (a = " + "-" * 300000 + "2);")' >deep-minus
 make 'print("plan p; mesh m (a = " + "9" * 100000 + ");")' >long-number
 make 'import sys; sys.stdout.buffer.write(b"plan p;\0mesh m (a = 2);\0")' >nul
+make 'import sys; sys.stdout.buffer.write(b"plan p; # " + b"\0" * 1000000)' >nuls
 make 'print("plan p; /* never closed")' >unclosed
+make 'print("plan p; " + "/* " * 300000)' >many-unclosed
+make 'print("plan p\nmesh m (a = 2)\ntensor x : f32[" + ", ".join(f"d{i} = 1" for i in range(100000)) + "]")' >many-dims
 make 'print("\ufeffplan p;")' >bom
 head -c 200 "$plan" >cut-off
 : >empty
@@ -27,8 +30,8 @@ sed 's/shift %1/shift %9/' good.ir >wrong-name.ir
 sed '/^output/d' good.ir >no-output.ir
 sed 's/shift/sh\\ft/' good.ir >wrong-op.ir
 
-for file in garbage long-comment long-line long-name deep deep-minus long-number nul unclosed bom cut-off empty no-newline \
-    ./*.ir; do
+for file in garbage long-comment long-line long-name deep deep-minus long-number nul nuls unclosed many-unclosed many-dims bom cut-off \
+    empty no-newline ./*.ir; do
     [ "$file" != ./good.ir ] || continue
     for language in plan ir; do
         for emit in c ir; do

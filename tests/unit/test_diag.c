@@ -185,6 +185,19 @@ static void test_limit(void)
                "2 errors generated; 3 more not shown\n");
 }
 
+static void test_limit_of_warnings(void)
+{
+    Fixture f;
+    setup(&f, "");
+    f.diags.limit = 2;
+    for (int i = 0; i < 4; i++)
+        chm_warning(&f.diags, nowhere, "w%d", i);
+    chm_error(&f.diags, nowhere, "e");
+    CU_ASSERT_EQUAL(f.diags.warnings, 4);
+    expect(&f, "chimerac: warning: w0\nchimerac: warning: w1\nchimerac: error: e\n"
+               "2 more warnings not shown\n1 error generated\n");
+}
+
 static void test_no_limit(void)
 {
     Fixture f;
@@ -569,6 +582,7 @@ static const UnitTest tests[] = {
     {"nothing", test_nothing},
     {"sorted by place", test_sorted_by_place},
     {"limit", test_limit},
+    {"limit of warnings", test_limit_of_warnings},
     {"no limit", test_no_limit},
     {"tabs line up", test_tabs_line_up},
     {"underline stops at the line end", test_underline_stops_at_line_end},
