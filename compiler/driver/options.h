@@ -20,6 +20,7 @@ typedef struct ChmOptions {
     ChmShow show;             /* print this and end */
     const char *input;        /* as given; "-": standard input */
     const char *output;       /* "-": standard output */
+    const char *topology;     /* file of the machine to plan for; NULL: the input says */
     ChmLanguage language;     /* never BY_NAME once parsed */
     const ChmEmitter *emit;   /* NULL: --emit=ast, which is the front end's */
     int32_t level;            /* 0..3 */

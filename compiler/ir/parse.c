@@ -62,7 +62,7 @@ void chm_ir_syntax_error(ChmIrReader *r, ChmSpan at, const char *found, const ch
         ERROR(r, at, "unexpected %s%s", found, chm_out_text(&o));
 }
 
-/* ---- heads: plan, mesh, tensor */
+/* ---- heads: plan, mesh, topology, tensor */
 
 void chm_ir_plan(ChmIrReader *r, ChmSpan at, ChmIrName name)
 {
@@ -131,6 +131,24 @@ static bool has_mesh(ChmIrReader *r, ChmSpan at)
         r->mesh_seen = true; /* said once */
     }
     return r->module != NULL;
+}
+
+void chm_ir_by(ChmIrReader *r, ChmIrName word)
+{
+    if (strcmp(word.text, "x") != 0)
+        ERROR(r, word.span, "unexpected '%s' between the sizes of a grid, expected 'x'", word.text);
+}
+
+void chm_ir_topology(ChmIrReader *r, ChmSpan at, const ChmTopologyText *text)
+{
+    if (!has_mesh(r, at))
+        return;
+    if (r->module->topology) {
+        ChmDiag *d = ERROR(r, text->name.span, "a second topology; a module has one");
+        NOTE(r, d, r->module->topology->span, "the first is here");
+        return;
+    }
+    r->module->topology = chm_topology_build(r->ctx, text, r->module->mesh, false);
 }
 
 static const ChmTensor *find_tensor(const ChmIrReader *r, const char *name)

@@ -44,14 +44,27 @@ typedef struct ChmTopology {
 extern const ChmTopology
     chm_default_topology; /* one switch, 25 GB/s, latency 0: a plan without a topology is judged by bytes */
 
-/* The group of a rank at a level, and its place in it. O(1) for levels sized in ranks, O(axes) for those by axes. */
+/* The group of a rank at a level, numbered densely from 0: by rank for levels sized in ranks, else row-major over the
+ * axes that the groups do not span. O(1) for levels sized in ranks, O(axes) for those by axes. The level functions want
+ * a topology that fits the mesh. */
 int32_t chm_topology_group(const ChmTopology *t, const ChmMesh *mesh, int32_t level, int32_t rank);
 /* The lowest level whose group holds both; -1 for a rank and itself. */
 int32_t chm_topology_level_between(const ChmTopology *t, const ChmMesh *mesh, int32_t a, int32_t b);
+int32_t chm_topology_group_ranks(const ChmTopology *t, const ChmMesh *mesh, int32_t level); /* of one group */
+/* The units that one group of the level joins, and the place of a rank's unit among them, in order of their first
+ * ranks: the point of a grid, whose last dimension is the fastest. */
+int32_t chm_topology_units(const ChmTopology *t, const ChmMesh *mesh, int32_t level);
+int32_t chm_topology_unit(const ChmTopology *t, const ChmMesh *mesh, int32_t level, int32_t rank);
 
-/* Fits the mesh? Each level sized in ranks must divide the mesh and be a multiple of the level below, a grid must have
- * as many points as its level has units, no axis may stand in two levels, the last level must hold all ranks. Reports
- * into ctx->diags at the levels' spans. */
+/* Fits the mesh? Each level sized in ranks must divide the mesh and be a multiple of the level below, groups must hold
+ * whole groups of the level below, a grid must have as many points as its level has units, no axis may stand in two
+ * levels, the last level alone must be without size: it holds all ranks. Reports into ctx->diags at the levels' spans.
+ */
 ChmStatus chm_topology_check(ChmCtx *ctx, const ChmTopology *t, const ChmMesh *mesh) CHM_MUST_USE;
+
+/* The block in the notation that plans, topology files and IR text share; parses back to the same figures. */
+void chm_topology_print(const ChmTopology *t, const ChmMesh *mesh, ChmOut *out);
+
+extern const char *const chm_level_kinds[]; /* "switch", ...: by ChmLevelKind */
 
 #endif
