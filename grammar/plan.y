@@ -169,7 +169,14 @@ parts: /* of a topology */
 part:
     level_open properties properties_last "}"     { chm_ast_level_end(p); }
   | NAME "=" quantity semi                        { chm_ast_property(p, $1, $3, NULL); (void)$4; }
+  | NAME NAME error part_end                      { yyerrok; }
+  | NAME error part_end                           { yyerrok; }
   | error ";"                                     { yyerrok; }
+  ;
+
+part_end: /* of a level that has no '{' */
+    ";"
+  | "}"
   ;
 
 parts_last:

@@ -22,29 +22,36 @@ static bool begins_declaration(int token)
            token == T_USE;
 }
 
-/* In a topology that is not closed, a declaration gets the '}'s that are missing before it. */
+/* A declaration inside a topology: the '}'s before it are missing, and are put in. */
+static void close_topology(ChmParser *p, int token)
+{
+    if (!p->topology_damaged) {
+        ChmDiag *d = chm_error(p->diags, p->last, "expected '}' before the next declaration");
+        chm_note(p->diags, d, p->topology_begin, "the topology begins here");
+    }
+    p->syntax_errors = p->topology_damaged = true;
+    p->pending = token;
+    p->closing = p->level ? 2 : 1;
+}
+
 static int next_token(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)
 {
-    int token = p->pending, open = p->braces;
-    *at = p->last;
     if (chm_parser_gives_up(p))
         return T_END;
+    if (!p->pending) {
+        int token = chm_plan_scan_lex(value, at, p->scanner);
+        if (!p->topology || !begins_declaration(token))
+            return token;
+        close_topology(p, token);
+    }
+    *at = p->last;
     if (p->closing > 0) {
         p->closing--;
         return T_RBRACE;
     }
+    int token = p->pending;
     p->pending = 0;
-    if (!token)
-        token = chm_plan_scan_lex(value, at, p->scanner);
-    if (open == 0 || !begins_declaration(token))
-        return token;
-    p->syntax_errors = p->topology_damaged = true;
-    ChmDiag *d = chm_error(p->diags, *at, "expected '}' before the next declaration");
-    chm_note(p->diags, d, p->topology_begin, "the topology begins here");
-    p->pending = token;
-    p->closing = open - 1;
-    p->braces = 0;
-    return T_RBRACE;
+    return token;
 }
 
 int chm_plan_yylex(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)

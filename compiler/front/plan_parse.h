@@ -24,8 +24,8 @@ typedef struct ChmParser {
     int last_token;
     int head;                /* first token of the statement under way */
     bool at_head, saw_arrow; /* the next token is a head; the statement has an arrow */
-    int braces;              /* open, since the word 'topology' */
-    int closing, pending;    /* '}'s still to be put in before the token that is waiting; that token */
+    int braces;              /* open since the word 'topology', as the scanner sees them */
+    int closing, pending;    /* '}'s still to be put in before the token that is waiting; that token, or 0 */
     /* topology under way */
     ChmTopologyText *topology; /* NULL: none */
     ChmLevelText *level;       /* NULL: none */

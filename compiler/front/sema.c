@@ -48,10 +48,19 @@ void chm_check_params(ChmSema *s)
     }
 }
 
-static bool has_param(const ChmPlan *file, const char *name)
+/* Names of the params of a plan and of its topology files: what -D may set. */
+typedef CHM_VEC(const char *) Names;
+
+static void add_params(ChmSema *s, Names *names, const ChmPlan *text)
 {
-    for (int32_t i = 0; file && i < file->params.len; i++) {
-        if (strcmp(file->params.at[i]->name.text, name) == 0)
+    for (int32_t i = 0; text && i < text->params.len; i++)
+        CHM_PUSH(s->arena, names, text->params.at[i]->name.text);
+}
+
+static bool is_listed(const Names *names, const char *name)
+{
+    for (int32_t i = 0; i < names->len; i++) {
+        if (strcmp(names->at[i], name) == 0)
             return true;
     }
     return false;
@@ -59,14 +68,17 @@ static bool has_param(const ChmPlan *file, const char *name)
 
 void chm_check_defines(ChmSema *s, const char *whose)
 {
+    Names known = {0};
+    add_params(s, &known, s->plan);
+    add_params(s, &known, s->used);
+    add_params(s, &known, s->given);
     for (int32_t i = 0; i < s->options.ndefines; i++) {
         const char *name = s->options.defines[i].name;
-        bool known = chm_scope_find(&s->params, name) || has_param(s->used, name) || has_param(s->given, name);
-        if (known || s->options.damaged)
+        if (is_listed(&known, name) || s->options.damaged)
             continue;
         ChmDiag *d = chm_error(s->diags, (ChmSpan){0}, "-D %s=%lld: the %s has no param '%s'", name,
                                (long long)s->options.defines[i].value, whose, name);
-        const char *near = chm_did_you_mean(name, s->params.names.at, s->params.names.len);
+        const char *near = chm_did_you_mean(name, known.at, known.len);
         if (near)
             chm_help(s->diags, d, "Did you mean '%s'?", near);
         else

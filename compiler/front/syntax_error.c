@@ -240,6 +240,11 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
     p->complete = has(e, ";") && !(p->topology && has(e, "="));
     if (gave_up)
         return;
+    if (p->level && is(found, "{")) {
+        ChmDiag *d = chm_error(p->diags, at, "expected '}' before the next level");
+        chm_note(p->diags, d, p->level->name.span, "this level is not closed");
+        return;
+    }
     if (p->complete) {
         report_missing_semicolon(p, e, found, at);
         return;

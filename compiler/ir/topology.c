@@ -254,7 +254,8 @@ ChmStatus chm_topology_check(ChmCtx *ctx, const ChmTopology *t, const ChmMesh *m
     }
     for (int32_t i = 0; i < t->nlevels; i++)
         good &= check_size(&c, i);
-    for (int32_t i = 0; good && i < t->nlevels; i++)
+    bool sized = good;
+    for (int32_t i = 0; sized && i < t->nlevels; i++)
         good &= check_grid(&c, i);
     return good ? CHM_OK : CHM_ERR_INPUT;
 }
