@@ -22,18 +22,18 @@ static const char *beside(ChmArena *arena, const ChmSource *source, const char *
 static void check_file_parts(ChmSema *s, const ChmPlan *file, ChmSpan used_at)
 {
     ChmSpan start = {file->source, 0, 0};
-    ChmSpan part = file->span.source           ? file->span
-                   : file->mesh                ? file->mesh->span
-                   : file->tensors.len         ? file->tensors.at[0]->span
-                   : file->step_span.source    ? file->step_span
-                                               : file->use.path.span;
+    ChmSpan part = file->span.source        ? file->span
+                   : file->mesh             ? file->mesh->span
+                   : file->tensors.len      ? file->tensors.at[0]->span
+                   : file->step_span.source ? file->step_span
+                                            : file->use.path.span;
     if (part.source) {
         ChmDiag *d = chm_error(s->diags, part, "a topology file holds params and one topology, and no part of a plan");
         if (used_at.source)
             chm_note(s->diags, d, used_at, "the file is used here");
     } else if (!file->topology_span.source && !file->damaged) {
-        ChmDiag *d = chm_error(s->diags, used_at.source ? used_at : start, "there is no topology in '%s'",
-                               file->source->name);
+        ChmDiag *d =
+            chm_error(s->diags, used_at.source ? used_at : start, "there is no topology in '%s'", file->source->name);
         chm_help(s->diags, d, "Write one: `topology one { level switch { bandwidth = 50 GB/s; } }`.");
     }
 }
@@ -105,7 +105,8 @@ void chm_check_topology(ChmSema *s)
 {
     ChmPlan *plan = s->plan;
     const ChmMesh *mesh = plan->mesh ? plan->mesh->mesh : NULL;
-    bool evaluated = plan->topology_text && eval_topology(s, plan->topology_text); /* marks params as used, in any case */
+    bool evaluated =
+        plan->topology_text && eval_topology(s, plan->topology_text); /* marks params as used, in any case */
     if (s->given) {
         plan->topology = topology_of_file(s, s->given, mesh);
         const ChmTopologyText *own = s->used ? s->used->topology_text : plan->topology_text;

@@ -27,8 +27,8 @@ static bool has(Expected e, const char *name)
     return false;
 }
 
-static const char *const keywords[] = {"plan", "param", "mesh", "tensor", "step", "input", "output", "partial", "at",
-                                       "topology", "use"};
+static const char *const keywords[] = {"plan",   "param",   "mesh", "tensor",   "step", "input",
+                                       "output", "partial", "at",   "topology", "use"};
 
 static bool is_keyword(const char *name)
 {
@@ -185,7 +185,8 @@ static const char *topology_hint(Expected e, const char *found)
     if (has(e, ")") && has(e, ","))
         return "In parentheses stand axes; a size in ranks stands without: `level node 8 { ... }`.";
     if (has(e, "{") || (has(e, "}") && is(found, "number")))
-        return "A level is written `level node 8 { ... }`, `level node (tp) { ... }`, or without a size if it is the last.";
+        return "A level is written `level node 8 { ... }`, `level node (tp) { ... }`, or without a size if it is the "
+               "last.";
     return NULL;
 }
 

@@ -45,7 +45,7 @@ static int32_t extent(const ChmMesh *mesh, ChmAxes set)
 {
     int32_t n = 1;
     for (int32_t i = 0; i < mesh->naxes; i++)
-        n *= set & CHM_AXIS(i) ? mesh->axis_size[i] : 1;
+        n *= (set & CHM_AXIS(i)) ? mesh->axis_size[i] : 1;
     return n;
 }
 
@@ -181,8 +181,8 @@ static bool check_axes(Check *c, int32_t i)
         for (int32_t a = 0; a < c->mesh->naxes; a++) {
             if (!(both & CHM_AXIS(a)))
                 continue;
-            ChmDiag *d = ERROR(c, t->level[i].span, "axis '%s' is in two levels, '%s' and '%s'",
-                               c->mesh->axis_name[a], t->level[j].name, t->level[i].name);
+            ChmDiag *d = ERROR(c, t->level[i].span, "axis '%s' is in two levels, '%s' and '%s'", c->mesh->axis_name[a],
+                               t->level[j].name, t->level[i].name);
             HELP(c, d, "A level by axes spans those of the levels below as well: name only what it adds.");
             return false;
         }
@@ -231,10 +231,10 @@ static bool check_grid(Check *c, int32_t i)
     if (points == units)
         return true;
     const char *kind = chm_level_kinds[level->kind];
-    ChmDiag *d = ERROR(c, level->span, "the %s %s has %s%lld points, but level '%s' joins %d %s", kind,
-                       grid_str(c, level), points > INT32_MAX ? "more than " : "",
-                       (long long)(points > INT32_MAX ? INT32_MAX : points), level->name, units,
-                       i ? "groups of the level below" : "ranks");
+    ChmDiag *d =
+        ERROR(c, level->span, "the %s %s has %s%lld points, but level '%s' joins %d %s", kind, grid_str(c, level),
+              points > INT32_MAX ? "more than " : "", (long long)(points > INT32_MAX ? INT32_MAX : points), level->name,
+              units, i ? "groups of the level below" : "ranks");
     if (level->grid_dims == 1)
         HELP(c, d, "Write `%s %d;`.", kind, units);
     else

@@ -68,8 +68,9 @@ static void report_unknown(Build *b, const ChmPropertyText *p, bool of_level)
     const char *near = chm_did_you_mean(p->name.text, known, n);
     ChmDiag *d = ERROR(b, p->name.span, "a %s has no property '%s'", of_level ? "level" : "topology", p->name.text);
     if (code != NPROPERTIES)
-        HELP(b, d, of_level ? "It belongs to the topology as a whole: move it out of the level."
-                            : "It belongs to a level: move it into the braces of one.");
+        HELP(b, d,
+             of_level ? "It belongs to the topology as a whole: move it out of the level."
+                      : "It belongs to a level: move it into the braces of one.");
     else if (near)
         HELP(b, d, "Did you mean '%s'?", near);
     else if (of_level)
@@ -110,7 +111,7 @@ static Code check_property(Build *b, const ChmPropertyTexts *list, const ChmProp
     bool counted_ring = code == RING && p->form == CHM_FORM_GRID;
     if (p->form != properties[code].form && !counted_ring) {
         ChmDiag *d = ERROR(b, p->name.span, "'%s' %s", p->name.text,
-                           properties[code].form == CHM_FORM_FLAG ? "stands alone"
+                           properties[code].form == CHM_FORM_FLAG   ? "stands alone"
                            : properties[code].form == CHM_FORM_GRID ? "takes the sizes of its grid"
                                                                     : "takes a number with a unit");
         HELP(b, d, "Write `%s;`.", properties[code].example);
@@ -205,13 +206,14 @@ static void build_axis(Build *b, const ChmLevelText *text, ChmLevel *level, ChmW
         if (near)
             HELP(b, d, "Did you mean '%s'?", near);
         else if (strcmp(word.text, text->name.text) != 0)
-            HELP(b, d, "A size in ranks stands without parentheses: `level %s %s { ... }`.", text->name.text, word.text);
+            HELP(b, d, "A size in ranks stands without parentheses: `level %s %s { ... }`.", text->name.text,
+                 word.text);
         return;
     }
     if (b->named & CHM_AXIS(axis)) {
         bool here = level->axes & CHM_AXIS(axis);
-        ChmDiag *d = ERROR(b, word.span, here ? "axis '%s' stands twice in the list" : "axis '%s' is in two levels",
-                           word.text);
+        ChmDiag *d =
+            ERROR(b, word.span, here ? "axis '%s' stands twice in the list" : "axis '%s' is in two levels", word.text);
         NOTE(b, d, b->axis_span[axis], "the first use is here");
         if (!here)
             HELP(b, d, "A level by axes spans those of the levels below as well: name only what it adds.");
@@ -319,7 +321,8 @@ static void build_levels(Build *b)
     if (b->good && n > 0 && b->text->levels.at[n - 1]->by_axes) {
         ChmLevel *last = &b->t->level[b->t->nlevels - 1];
         ChmDiag *d = ERROR(b, last->span, "the last level, '%s', has a size", last->name);
-        HELP(b, d, "The last level joins all ranks: write `level %s { ... }`, or add a level for the rest.", last->name);
+        HELP(b, d, "The last level joins all ranks: write `level %s { ... }`, or add a level for the rest.",
+             last->name);
     }
 }
 

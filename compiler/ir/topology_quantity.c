@@ -19,15 +19,24 @@ typedef struct Unit {
 } Unit;
 
 static const Unit units[] = {
-    {"TB/s", CHM_BANDWIDTH, 12, 0, true},   {"GB/s", CHM_BANDWIDTH, 9, 0, true},
-    {"MB/s", CHM_BANDWIDTH, 6, 0, true},    {"kB/s", CHM_BANDWIDTH, 3, 0, true},
-    {"B/s", CHM_BANDWIDTH, 0, 0, true},     {"TiB/s", CHM_BANDWIDTH, 0, 40, false},
-    {"GiB/s", CHM_BANDWIDTH, 0, 30, false}, {"MiB/s", CHM_BANDWIDTH, 0, 20, false},
-    {"KiB/s", CHM_BANDWIDTH, 0, 10, false}, {"Tb/s", CHM_BANDWIDTH, 12, -3, false},
-    {"Gb/s", CHM_BANDWIDTH, 9, -3, false},  {"Mb/s", CHM_BANDWIDTH, 6, -3, false},
-    {"kb/s", CHM_BANDWIDTH, 3, -3, false},  {"b/s", CHM_BANDWIDTH, 0, -3, false},
-    {"s", CHM_TIME, 0, 0, true},            {"ms", CHM_TIME, -3, 0, true},
-    {"us", CHM_TIME, -6, 0, true},          {"ns", CHM_TIME, -9, 0, true},
+    {"TB/s", CHM_BANDWIDTH, 12, 0, true},
+    {"GB/s", CHM_BANDWIDTH, 9, 0, true},
+    {"MB/s", CHM_BANDWIDTH, 6, 0, true},
+    {"kB/s", CHM_BANDWIDTH, 3, 0, true},
+    {"B/s", CHM_BANDWIDTH, 0, 0, true},
+    {"TiB/s", CHM_BANDWIDTH, 0, 40, false},
+    {"GiB/s", CHM_BANDWIDTH, 0, 30, false},
+    {"MiB/s", CHM_BANDWIDTH, 0, 20, false},
+    {"KiB/s", CHM_BANDWIDTH, 0, 10, false},
+    {"Tb/s", CHM_BANDWIDTH, 12, -3, false},
+    {"Gb/s", CHM_BANDWIDTH, 9, -3, false},
+    {"Mb/s", CHM_BANDWIDTH, 6, -3, false},
+    {"kb/s", CHM_BANDWIDTH, 3, -3, false},
+    {"b/s", CHM_BANDWIDTH, 0, -3, false},
+    {"s", CHM_TIME, 0, 0, true},
+    {"ms", CHM_TIME, -3, 0, true},
+    {"us", CHM_TIME, -6, 0, true},
+    {"ns", CHM_TIME, -9, 0, true},
 };
 #define NUNITS ((int)(sizeof units / sizeof *units))
 

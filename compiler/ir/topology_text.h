@@ -22,7 +22,7 @@ typedef struct ChmWrittenInt {
 
 typedef struct ChmQuantityText { /* "2.5 GB/s" */
     ChmSpan span;
-    const char *digits;     /* an amount with a decimal point; NULL: 'whole' is the amount */
+    const char *digits; /* an amount with a decimal point; NULL: 'whole' is the amount */
     ChmWrittenInt whole;
     bool negative;
     ChmWord unit;
