@@ -54,16 +54,6 @@ static const Limits limits[] = {
 #define ERROR(at, ...) chm_error(&ctx->diags, (at), __VA_ARGS__)
 #define HELP(diag, ...) chm_help(&ctx->diags, (diag), __VA_ARGS__)
 
-bool chm_is_unit(const char *text)
-{
-    for (int i = 0; i < NUNITS; i++) {
-        size_t len = strcspn(units[i].name, "/"); /* a slash is a token of its own */
-        if (strlen(text) == len && strncmp(units[i].name, text, len) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- reading */
 
 static void suggest_unit(ChmCtx *ctx, ChmDiag *d, const char *text, ChmQuantityKind kind)
@@ -171,7 +161,7 @@ static void shortest_digits(double value, char *digits, int *exponent)
 
 void chm_quantity_print(ChmOut *out, double value, ChmQuantityKind kind)
 {
-    char digits[40];
+    char digits[40] = "";
     int exponent;
     const Unit *unit = NULL;
     shortest_digits(value, digits, &exponent);

@@ -65,7 +65,5 @@ bool chm_quantity_read(ChmCtx *ctx, const char *name, const ChmQuantityText *q, 
                        const char *without, double *out);
 /* "300 GB/s", "2.5 us": the shortest digits that read back as the same number. */
 void chm_quantity_print(ChmOut *out, double value, ChmQuantityKind kind);
-/* Whether a text is the name of a unit, for better messages. */
-bool chm_is_unit(const char *text);
 
 #endif
