@@ -10,14 +10,7 @@
 
 #include "ir/arrow.h"
 #include "ir/geom.h"
-
-/* The machine. A plan without a topology is judged by bytes: one switch. */
-typedef struct ChmTopology {
-    const char *name;
-    double bandwidth_bytes_per_s; /* of a rank, each way */
-    double latency_s;             /* of a message */
-} ChmTopology;
-extern const ChmTopology chm_default_topology; /* one switch, 25 GB/s, latency 0 */
+#include "ir/topology.h"
 
 /* Bytes of every rank, added up over ops. All counters saturate at INT64_MAX; a block by itself cannot overflow, since
  * chm_shape_make guarantees that elems * 8 fits.

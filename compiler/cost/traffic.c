@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-const ChmTopology chm_default_topology = {"one switch", 25e9, 0.0};
-
 /* One layout change being measured. */
 typedef struct Change {
     ChmTraffic *t;
@@ -226,8 +224,8 @@ void chm_traffic_measure(ChmTraffic *t, const ChmTopology *topo, const ChmShape 
         t->step_worst_bytes = chm_max64(t->step_worst_bytes, chm_max64(t->step_sent[r], t->step_received[r]));
         t->step_total_sent = chm_sat_add(t->step_total_sent, t->step_sent[r]);
     }
-    t->step_time_s =
-        topo->latency_s * (double)t->step_rounds + (double)t->step_worst_bytes / topo->bandwidth_bytes_per_s;
+    t->step_time_s = topo->level[0].latency_s * (double)t->step_rounds +
+                     (double)t->step_worst_bytes / topo->level[0].bandwidth_bytes_per_s;
 }
 
 void chm_traffic_add(ChmTraffic *t, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,

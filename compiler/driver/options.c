@@ -151,6 +151,12 @@ static bool take_define(Parser *p, const char *value)
     return true;
 }
 
+static bool take_topology(Parser *p, const char *value)
+{
+    p->o->topology = value;
+    return true;
+}
+
 static bool take_language(Parser *p, const char *value)
 {
     static const char *const known[] = {"plan", "ir"};
@@ -379,7 +385,9 @@ static bool check(Parser *p)
         bool is_ir = n > 3 && strcmp(o->input + n - 3, ".ir") == 0;
         o->language = is_ir ? CHM_LANGUAGE_IR : CHM_LANGUAGE_PLAN;
     }
-    if (o->language == CHM_LANGUAGE_IR && p->define_given)
+    if (o->topology && strcmp(o->topology, "-") == 0 && strcmp(o->input, "-") == 0)
+        return wrong(p, "the plan and its topology cannot both be read from standard input", NULL, NULL);
+    if (o->language == CHM_LANGUAGE_IR && p->define_given && !o->topology)
         return wrong(p, "'-D' sets a 'param' of a plan; IR has none", NULL, NULL);
     if (o->language == CHM_LANGUAGE_IR && o->command == CHM_COMMAND_COMPILE && !o->emit)
         return wrong(p, "'--emit=ast' prints the syntax tree of a plan; IR has none", NULL, NULL);

@@ -6,6 +6,7 @@
 #ifndef CHM_IR_MODULE_H
 #define CHM_IR_MODULE_H
 
+#include "ir/topology.h"
 #include "ir/type.h"
 
 typedef enum ChmOpcode {
@@ -85,6 +86,7 @@ typedef struct ChmModule {
     ChmArena arena; /* ops and values */
     const char *name;
     const ChmMesh *mesh;
+    const ChmTopology *topology; /* the machine, in the context's arena; NULL: chm_default_topology */
     CHM_VEC(const ChmTensor *) tensors;
     ChmOp *first, *last;
     struct ChmModule *newer, *older; /* the context's list of modules */

@@ -118,6 +118,8 @@ void chm_module_print(ChmModule *m, ChmOut *out)
     for (int32_t a = 0; a < m->mesh->naxes; a++)
         chm_out_printf(out, "%s%s = %d", a ? ", " : "", m->mesh->axis_name[a], (int)m->mesh->axis_size[a]);
     chm_out_puts(out, ")\n");
+    if (m->topology)
+        chm_topology_print(m->topology, m->mesh, out);
     for (int32_t i = 0; i < m->tensors.len; i++)
         print_tensor(m->tensors.at[i], out);
     for (const ChmOp *op = m->first; op; op = op->next) {

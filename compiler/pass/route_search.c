@@ -176,7 +176,7 @@ static State *state_of(Search *s, const ChmLayout *layout)
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
         ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest.worst_bytes / s->topology->bandwidth_bytes_per_s;
+        state->rest_s = (double)rest.worst_bytes / s->topology->level[0].bandwidth_bytes_per_s;
         state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
@@ -323,7 +323,7 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    return (Least){(double)(worst * bytes) / s->topology->bandwidth_bytes_per_s, all * bytes};
+    return (Least){(double)(worst * bytes) / s->topology->level[0].bandwidth_bytes_per_s, all * bytes};
 }
 
 /* Counts the work of pricing an exchange; false when that is more than is left. */

@@ -405,7 +405,8 @@ static void test_sums(void)
     World w;
     world_init(&w, 1);
     world_set(&w, "tp=2", "x=5");
-    const ChmTopology slow = {"slow", 10.0, 3.0};
+    const ChmTopology slow = {
+        .name = "slow", .nlevels = 1, .level = {{.bandwidth_bytes_per_s = 10.0, .latency_s = 3.0}}};
     const ChmLayout *owed = lay(&w, "[x] partial(tp)"), *cut = lay(&w, "[x/tp]"), *whole = lay(&w, "[x]");
     ChmStep scatter, gather;
     CU_ASSERT_FATAL(chm_arrow_single(&w.ctx, w.shape, owed, cut, &scatter));
