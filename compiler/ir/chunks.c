@@ -14,8 +14,7 @@ static bool refuse(ChmCtx *ctx, ChmWhy *why, const char *text)
     return false;
 }
 
-/* Blocks of the dim at the finer end; 0 when neither split is a prefix of the other. */
-static int64_t finer_blocks(const ChmLayout *from, const ChmLayout *to, int32_t dim)
+int64_t chm_chunk_blocks(const ChmLayout *from, const ChmLayout *to, int32_t dim)
 {
     const ChmAxisSeq *a = &from->dim[dim], *b = &to->dim[dim];
     if (chm_seq_common_prefix(a, b) < (a->len < b->len ? a->len : b->len))
@@ -26,7 +25,7 @@ static int64_t finer_blocks(const ChmLayout *from, const ChmLayout *to, int32_t 
 const ChmShape *chm_chunk_shape(ChmCtx *ctx, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to,
                                 int32_t dim, int32_t chunks, ChmWhy *why)
 {
-    int64_t blocks = finer_blocks(from, to, dim), pieces, size = shape->dim_size[dim];
+    int64_t blocks = chm_chunk_blocks(from, to, dim), pieces, size = shape->dim_size[dim];
     if (blocks == 0) {
         refuse(ctx, why,
                chm_arena_printf(&ctx->arena, "dim '%s' is split in two ways at its ends, neither a prefix of the other",

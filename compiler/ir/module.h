@@ -141,6 +141,8 @@ const ChmLayout *chm_infer_layout(ChmCtx *ctx, ChmOpcode code, const ChmAttrs *a
  * other, chunk i of M is block b*M+i of K*M for every b: it is a contiguous part of each block, and every rank takes
  * part in every chunk. Each chunk is a tensor of its own, whose layouts are those of the body. So that the block rule
  * says the same of a chunk as of the whole, K*M must divide the dim. */
+/* K: blocks of the dim at the finer end; 0 when neither split is a prefix of the other. */
+int64_t chm_chunk_blocks(const ChmLayout *from, const ChmLayout *to, int32_t dim);
 /* The shape of a chunk, or NULL with a reason. */
 const ChmShape *chm_chunk_shape(ChmCtx *ctx, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to,
                                 int32_t dim, int32_t chunks, ChmWhy *why);
