@@ -7,7 +7,7 @@
  *
  * Per receiver only the source blocks that its box meets are visited, dim by dim.
  */
-#include "cost/tally.h"
+#include "cost/wires.h"
 
 int64_t chm_block_at(int64_t n, int64_t k, int64_t e)
 {
@@ -47,6 +47,8 @@ static void send_part(Exchange *x, int32_t sender, int64_t elems)
     ChmTraffic *t = x->t;
     t->step_sent[sender] = chm_sat_add(t->step_sent[sender], elems * x->elem_bytes);
     t->step_sends[sender]++;
+    if (t->wires)
+        chm_wires_send(t, sender, x->receiver, elems * x->elem_bytes, 1);
     x->receiver_senders++;
 }
 
@@ -131,5 +133,6 @@ void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_byt
         receive(&x, &staying, pins);
     }
     for (int32_t r = 0; r < t->ranks; r++)
-        t->step_rounds = chm_max64(t->step_rounds, t->step_sends[r]);
+        t->step_most_sends = chm_max64(t->step_most_sends, t->step_sends[r]);
+    t->step_rounds = chm_max64(t->step_rounds, t->step_most_sends);
 }

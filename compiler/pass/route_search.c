@@ -47,8 +47,9 @@ typedef struct Search {
     int64_t best_worst; /* its worst-rank traffic */
     Label *at;          /* being expanded */
     ChmTraffic scratch;
-    double weight;       /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
-    int64_t least_worst; /* no way has less worst-rank traffic */
+    double weight;         /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
+    int64_t least_worst;   /* no way has less worst-rank traffic */
+    double rank_bandwidth; /* of all wires into a rank */
     int64_t labels;
     int64_t work, max_work; /* ranks priced */
     bool exact;
@@ -175,8 +176,8 @@ static State *state_of(Search *s, const ChmLayout *layout)
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
-        ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest.worst_bytes / s->topology->level[0].bandwidth_bytes_per_s;
+        ChmBound rest = chm_bound_on(s->arena, s->topology, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = rest.time_s;
         state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
@@ -249,7 +250,7 @@ static void consider(void *user, const ChmStep *step)
     const Label *parent = s->at;
     s->work += s->scratch.ranks;
     load_scratch(s, parent);
-    chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
+    chm_traffic_add(&s->scratch, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
     bool arrived = step->to == s->space->to;
     if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
@@ -321,7 +322,7 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    return (Least){(double)(worst * bytes) / s->topology->level[0].bandwidth_bytes_per_s, all * bytes};
+    return (Least){(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
 }
 
 static void consider_exchanges(Search *s)
@@ -380,7 +381,8 @@ static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
-    chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
+    chm_traffic_init(&s->scratch, s->arena, s->topology, space->from->mesh);
+    s->rank_bandwidth = chm_rank_bandwidth(s->topology, space->from->mesh);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
     s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
@@ -478,9 +480,11 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
     if (from != to) {
         ChmArena *scratch = &r->ctx->scratch;
         RouteSpace full, reduced;
-        bool all = route_space_init(&full, r->ctx, shape, from, to), even;
-        route_space_reduce(&full, &reduced, &even);
-        if (even || from->mesh->ranks > CHM_ROUTE_MAX_RANKS) {
+        bool all = route_space_init(&full, r->ctx, shape, from, to), even = false;
+        bool plain = chm_topology_is_plain(r->topology); /* else it is not the same machine with fewer axes */
+        if (plain)
+            route_space_reduce(&full, &reduced, &even);
+        if (plain && (even || from->mesh->ranks > CHM_ROUTE_MAX_RANKS)) {
             ChmRoute part = {.exact = true};
             find(r, &reduced, dtype, scratch, &part);
             route_space_lift(&full, r->arena, &part.steps, &route->steps);
@@ -501,9 +505,9 @@ ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const Chm
                          const ChmLayout *from, const ChmSteps *steps)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, arena, from->mesh->ranks);
+    chm_traffic_init(&t, arena, topology, from->mesh);
     for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, topology, shape, dtype, from, &steps->at[i]);
+        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
         from = steps->at[i].to;
     }
     return chm_traffic_price(&t);
