@@ -171,5 +171,5 @@ double chm_unit_bandwidth(const ChmTopology *topo, const ChmMesh *mesh, int32_t 
     for (int32_t above = level + 1; above < topo->nlevels; above++)
         if (!passes(topo, level, above))
             sum += unit_wires(topo, above, ranks);
-    return sum;
+    return sum > 0 ? sum : 1; /* a unit by itself: nothing need come */
 }
