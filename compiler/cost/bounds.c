@@ -10,7 +10,10 @@
  * Outputs of one tensor that leave different axes partial are owed different sums, which no transfer need share and
  * some may: each kind is judged by itself, and the greatest figure of each rank, set and total counts. Likewise what is
  * too much for one turn of demand_several.c.
+ *
+ * The like figure of units of ranks, each counted as one rank, bounds what passes the wires of a level: bound_time.c.
  */
+#include "cost/bounds.h"
 #include "cost/demand.h"
 
 #include <string.h>
@@ -31,7 +34,8 @@ typedef struct Senders {
 typedef struct Bound {
     ChmArena *scratch;
     const ChmMesh *mesh;
-    int64_t *in; /* by rank, bytes, over tensors */
+    ChmAxes inside; /* of units of ranks that count as one, at the lowest; else 0 */
+    int64_t *in;    /* by rank, bytes, over tensors */
     bool *present;
     int64_t total;
     Senders senders[SETS_MAX];
@@ -39,9 +43,9 @@ typedef struct Bound {
     int64_t *elems_in, *elems_out, *most_in, *most_out; /* of one turn; of one tensor */
 } Bound;
 
-static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh)
+static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh, ChmAxes inside)
 {
-    *b = (Bound){.scratch = scratch, .mesh = mesh};
+    *b = (Bound){.scratch = scratch, .mesh = mesh, .inside = inside};
     b->in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
     b->present = CHM_NEW_ARRAY(scratch, bool, mesh->ranks);
     b->elems_in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
@@ -116,7 +120,7 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
 {
     int32_t ranks = b->mesh->ranks;
     int64_t bytes = chm_dtypes[dtype].bytes, total = 0;
-    ChmDemand x = {.shape = shape, .from = from, .in = b->elems_in, .out = b->elems_out};
+    ChmDemand x = {.shape = shape, .from = from, .inside = b->inside, .in = b->elems_in, .out = b->elems_out};
     memset(b->most_in, 0, sizeof *b->most_in * (size_t)ranks);
     memset(b->most_out, 0, sizeof *b->most_out * (size_t)ranks);
     for (int32_t i = 0; i < n; i++) {
@@ -127,15 +131,18 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
             take_targets(b, &x, to, i, n, &total);
     }
 
-    Senders *senders = senders_of(b, chm_replicated_axes(from));
+    Senders *senders = senders_of(b, chm_replicated_axes(from) & ~b->inside);
+    ChmAxisSeq inside = chm_seq_of_set(b->inside);
     b->total = chm_sat_add(b->total, chm_sat_mul(total, bytes));
     for (int32_t r = 0; r < ranks; r++) {
         b->in[r] = chm_sat_add(b->in[r], b->most_in[r] * bytes);
         if (senders)
             senders->out[r] = chm_sat_add(senders->out[r], b->most_out[r] * bytes);
-        b->present[r] = b->present[r] || chm_layout_present(from, r);
+        if (b->inside && chm_seq_clear(b->mesh, &inside, r) != r)
+            continue;
+        b->present[r] = b->present[r] || chm_present_outside(from, r, b->inside);
         for (int32_t i = 0; i < n && !b->present[r]; i++)
-            b->present[r] = chm_layout_present(to[i], r);
+            b->present[r] = chm_present_outside(to[i], r, b->inside);
     }
 }
 
@@ -191,15 +198,15 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n)
 {
     Bound b;
-    bound_init(&b, scratch, from->mesh);
+    bound_init(&b, scratch, from->mesh, 0);
     bound_tensor(&b, shape, dtype, from, to, n);
     return bound_greatest(&b);
 }
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
  * meets, so up to SMALL_RANKS nothing is allocated. */
-ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                        const ChmLayout *to)
+ChmUnitBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                            const ChmLayout *to)
 {
     int64_t small[2 * SMALL_RANKS];
     int32_t ranks = from->mesh->ranks;
@@ -216,13 +223,24 @@ ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype
     }
     int64_t total = chm_sat_mul(x.total, bytes);
     int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
-    return (ChmBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
+    return (ChmUnitBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
 }
 
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
     return chm_bound_both(scratch, shape, dtype, from, to).worst_bytes;
+}
+
+ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                             const ChmLayout *to, ChmAxes inside)
+{
+    Bound b;
+    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
+    int64_t times = chm_mesh_extent(from->mesh, &many);
+    bound_init(&b, scratch, from->mesh, inside);
+    bound_tensor(&b, shape, dtype, from, &to, 1);
+    return (ChmUnitBound){chm_sat_mul(times, bound_greatest(&b)), chm_sat_mul(times, b.total)};
 }
 
 /* ---- a plan */
@@ -244,7 +262,7 @@ int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
 {
     Bound b;
     CHM_VEC(Result) results = {0};
-    bound_init(&b, scratch, m->mesh);
+    bound_init(&b, scratch, m->mesh, 0);
     for (const ChmOp *op = m->first; op; op = op->next)
         if (op->code == CHM_OP_OUTPUT)
             CHM_PUSH(scratch, &results, ((Result){origin(op->operand), op->operand->type->layout}));

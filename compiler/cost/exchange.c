@@ -7,7 +7,7 @@
  *
  * Per receiver only the source blocks that its box meets are visited, dim by dim.
  */
-#include "cost/tally.h"
+#include "cost/wires.h"
 
 int64_t chm_block_at(int64_t n, int64_t k, int64_t e)
 {
@@ -47,6 +47,8 @@ static void send_part(Exchange *x, int32_t sender, int64_t elems)
     ChmTraffic *t = x->t;
     t->step_sent[sender] = chm_sat_add(t->step_sent[sender], elems * x->elem_bytes);
     t->step_sends[sender]++;
+    if (t->wires)
+        chm_wires_send(t, sender, x->receiver, elems * x->elem_bytes, 1);
     x->receiver_senders++;
 }
 
@@ -56,7 +58,7 @@ static void send_piece(Exchange *x, int64_t elems, int32_t first)
 {
     if (first == x->receiver_first)
         return;
-    if (elems % x->holders == 0) {
+    if (elems % x->holders == 0 && !x->t->wires) { /* wires want every pair */
         ChmEqualParts *e = &x->t->step_equal[first];
         e->bytes = chm_sat_add(e->bytes, elems / x->holders * x->elem_bytes);
         e->sends += elems > 0;
@@ -159,5 +161,6 @@ void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_byt
     }
     send_equal_parts(&x);
     for (int32_t r = 0; r < t->ranks; r++)
-        t->step_rounds = chm_max64(t->step_rounds, t->step_sends[r]);
+        t->step_most_sends = chm_max64(t->step_most_sends, t->step_sends[r]);
+    t->step_rounds = chm_max64(t->step_rounds, t->step_most_sends);
 }

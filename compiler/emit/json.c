@@ -53,7 +53,7 @@ static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFa
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
     chm_traffic_clear(t);
-    chm_traffic_add(t, job->topology, from->shape, from->dtype, from->layout, &step);
+    chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
     ChmPrice price = chm_traffic_price(t);
     fact->sent_bytes = price.worst_sent_bytes;
     fact->received_bytes = price.worst_received_bytes;
@@ -76,7 +76,7 @@ static void collect(const ChmEmitJob *job, Facts *f)
     for (const ChmOp *op = job->module->first; op; op = op->next)
         f->nops++;
     f->ops = CHM_NEW_ARRAY(job->arena, OpFact, f->nops);
-    chm_traffic_init(&t, job->arena, job->module->mesh->ranks);
+    chm_traffic_init(&t, job->arena, job->topology, job->module->mesh);
     int32_t n = 0;
     for (const ChmOp *op = job->module->first; op; op = op->next)
         op_facts(job, op, &t, &f->ops[n++]);

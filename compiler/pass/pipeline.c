@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pass/pipeline.c - a chain of layout changes becomes one op that does them chunk by chunk: while chunk i+1 is in one step of the chain,
- * chunk i is in the next, so that steps that load different wires run at the same time.
+ * pass/pipeline.c - a chain of layout changes becomes one op that does them chunk by chunk: while chunk i+1 is in one
+ * step of the chain, chunk i is in the next, so that steps that load different wires run at the same time.
  *
  *   before  %1 = reduce_scatter %0 over (tp) dim s : [s/tp, h] at(pp=0)
  *           %2 = shift %1 pp 0 -> 1 : [s/tp, h] at(pp=1)
@@ -12,9 +12,9 @@
  *           } : [s/tp, h] at(pp=1)
  *           output y = %2
  *
- * The dim and the number of chunks are those of the least predicted time: the busiest wire's total plus the time of one chunk through
- * the others, and the latency of every chunk. Legal where the splits of the dim at the two ends of the chain are the same or one
- * goes on from the other, and the chunks divide it; no other op may use what lies between.
+ * The dim and the number of chunks are those of the least predicted time: the busiest wire's total plus the time of one
+ * chunk through the others, and the latency of every chunk. Legal where the splits of the dim at the two ends of the
+ * chain are the same or one goes on from the other, and the chunks divide it; no other op may use what lies between.
  *
  * Contract: CHM_PROP_CANONICAL and CHM_PROP_NO_DEAD in, and they stay. O(ops * (ops + ranks)).
  */
@@ -58,7 +58,7 @@ static int32_t load_of(ChmRewrite *w, const ChmType *type, const ChmMoves *moves
     chm_pipeline_init(load, &w->m->arena, &t);
     for (int32_t i = 0; i < moves->len; i++) {
         chm_traffic_measure(&t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
-        chm_pipeline_add(load, &t);
+        chm_pipeline_add(load, &t, 1);
         communicate += t.step_total_sent > 0;
     }
     return communicate;
@@ -77,7 +77,8 @@ static int32_t most_chunks(const ChmShape *shape, int64_t blocks, int32_t dim, i
 }
 
 /* The best number of chunks along one dim: the one asked for, as far as it divides, or the cheapest power of two. */
-static Cutting cut_along(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load, int32_t dim)
+static Cutting cut_along(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load,
+                         int32_t dim)
 {
     int64_t blocks = chm_chunk_blocks(from->layout, to->layout, dim);
     Cutting best = {dim, 1, chm_pipeline_time(load, 1)};
@@ -112,7 +113,9 @@ static void make_pipeline(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMove
     for (int32_t i = 0; i < moves->len; i++)
         body[i] = moves->at[i].step;
     ChmOp *before = tail->operand->def;
-    ChmStep step = {CHM_OP_PIPELINE, {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len}, tail->result->type->layout};
+    ChmStep step = {CHM_OP_PIPELINE,
+                    {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len},
+                    tail->result->type->layout};
     chm_op_become(tail, head->operand, &step);
     chm_unlink_unused(w->m, before);
 }
@@ -127,13 +130,15 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     double plain_s = chm_pipeline_time(&load, 1);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
-        chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly", (int)w->env->chunks, (int)cut.chunks);
+        chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
+                           (int)w->env->chunks, (int)cut.chunks);
     if (cut.chunks == 1) {
-        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut", text);
+        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
+                           text);
         return;
     }
-    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text, (int)cut.chunks,
-                        from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
+    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
+                        (int)cut.chunks, from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
     make_pipeline(w, head, tail, moves, &cut);
 }
 

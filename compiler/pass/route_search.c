@@ -47,8 +47,9 @@ typedef struct Search {
     int64_t best_worst; /* its worst-rank traffic */
     Label *at;          /* being expanded */
     ChmTraffic scratch;
-    double weight;       /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
-    int64_t least_worst; /* no way has less worst-rank traffic */
+    double weight;         /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
+    int64_t least_worst;   /* no way has less worst-rank traffic */
+    double rank_bandwidth; /* of all wires into a rank */
     int64_t labels;
     int64_t work, max_work; /* ranks priced */
     bool exact;
@@ -175,8 +176,8 @@ static State *state_of(Search *s, const ChmLayout *layout)
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
-        ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest.worst_bytes / s->topology->level[0].bandwidth_bytes_per_s;
+        ChmBound rest = chm_bound_on(s->arena, s->topology, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = rest.time_s;
         state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
@@ -251,7 +252,7 @@ static void consider(void *user, const ChmStep *step)
     if (chm_is_exchange(step->code))
         s->work += chm_exchange_visits(s->space->shape, parent->state->layout, step->to) / 8;
     load_scratch(s, parent);
-    chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
+    chm_traffic_add(&s->scratch, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
     bool arrived = step->to == s->space->to;
     if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
@@ -323,7 +324,7 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    return (Least){(double)(worst * bytes) / s->topology->level[0].bandwidth_bytes_per_s, all * bytes};
+    return (Least){(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
 }
 
 /* Counts the work of pricing an exchange; false when that is more than is left. */
@@ -396,7 +397,8 @@ static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
-    chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
+    chm_traffic_init(&s->scratch, s->arena, s->topology, space->from->mesh);
+    s->rank_bandwidth = chm_rank_bandwidth(s->topology, space->from->mesh);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
     s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
@@ -500,7 +502,8 @@ static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
 {
     const ChmLayout *at = s->from;
     for (int32_t i = 0; i < steps->len; i++) {
-        if (chm_is_exchange(steps->at[i].code) && chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+        if (chm_is_exchange(steps->at[i].code) &&
+            chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
             return true;
         at = steps->at[i].to;
     }
@@ -557,9 +560,9 @@ ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const Chm
                          const ChmLayout *from, const ChmSteps *steps)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, arena, from->mesh->ranks);
+    chm_traffic_init(&t, arena, topology, from->mesh);
     for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, topology, shape, dtype, from, &steps->at[i]);
+        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
         from = steps->at[i].to;
     }
     return chm_traffic_price(&t);

@@ -266,9 +266,9 @@ static void test_targets_in_turns(void)
 static int64_t traffic_of(World *w, const ChmLayout *from, const ChmStep *steps, int32_t n)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, &w->ctx.arena, w->mesh->ranks);
+    chm_traffic_init(&t, &w->ctx.arena, &chm_default_topology, w->mesh);
     for (int32_t i = 0; i < n; i++) {
-        chm_traffic_add(&t, &chm_default_topology, w->shape, CHM_F16, from, &steps[i]);
+        chm_traffic_add(&t, w->shape, CHM_F16, from, &steps[i]);
         from = steps[i].to;
     }
     return chm_traffic_price(&t).worst_bytes;
