@@ -284,8 +284,6 @@ void chrt_destroy(ChrtCtx *ctx)
             chrt_task_free(ctx->tasks[i]);
         free(ctx->requests);
         free(ctx->posted);
-        free(ctx->statuses);
-        free(ctx->indices);
         if (ctx->sum_wrap != MPI_OP_NULL)
             MPI_Op_free(&ctx->sum_wrap);
         if (ctx->comm != MPI_COMM_NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * chrt_engine.c - progress: runs the programs of all started tasks. What is ready is posted or done at once, deepest
- * first, so that a message leaves as soon as its data are there; then the engine waits for some of all the messages
- * under way. Nothing is allocated here but by chrt_engine_reserve.
+ * first, so that a message leaves as soon as its data are there; then the engine waits for any of all the messages under
+ * way. Nothing is allocated here but by chrt_engine_reserve.
  */
 #include "chrt_task.h"
 
@@ -37,7 +37,7 @@ static bool move_array(void **array, int64_t n, size_t bytes)
 ChrtStatus chrt_engine_reserve(ChrtCtx *ctx, int64_t messages)
 {
     int64_t n = ctx->max_requests + messages;
-    void *requests = ctx->requests, *posted = ctx->posted, *statuses = ctx->statuses, *indices = ctx->indices;
+    void *requests = ctx->requests, *posted = ctx->posted;
     bool ok = n <= INT32_MAX;
     if (n == 0)
         return CHRT_OK;
@@ -45,10 +45,6 @@ ChrtStatus chrt_engine_reserve(ChrtCtx *ctx, int64_t messages)
     ctx->requests = requests;
     ok = ok && move_array(&posted, n, sizeof *ctx->posted);
     ctx->posted = posted;
-    ok = ok && move_array(&statuses, n, sizeof *ctx->statuses);
-    ctx->statuses = statuses;
-    ok = ok && move_array(&indices, n, sizeof *ctx->indices);
-    ctx->indices = indices;
     if (!ok)
         return chrt_fail(ctx, CHRT_ERR_MEMORY, "prepare: no memory for %" PRId64 " messages", n);
     ctx->max_requests = (int32_t)n;
@@ -158,50 +154,26 @@ static ChrtStatus drain(ChrtTask *t)
 
 /* ---- progress ------------------------------------------------------------------------------------------------------ */
 
-/* The message at a place of ctx->requests is complete: the last takes the place. */
-static ChrtStatus arrived(ChrtCtx *ctx, int32_t request)
-{
-    ChrtPosted posted = ctx->posted[request];
-    ChrtTask *t = posted.task;
-    ctx->nrequests--;
-    ctx->requests[request] = ctx->requests[ctx->nrequests];
-    ctx->posted[request] = ctx->posted[ctx->nrequests];
-    if (--t->under_way[posted.action] > 0)
-        return CHRT_OK;
-    complete(t, &t->action[posted.action]);
-    return CHRT_OK;
-}
-
-static int compare_down(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return x > y ? -1 : x < y;
-}
-
-/* Waits until some message of any task is complete, and goes on with what that sets free. */
+/* Waits until some message of any task is complete, and goes on with what that sets free. One at a time: MPI_Waitsome
+ * tests the others in turn, for which SimGrid charges simulated time, and what one message sets free should not wait for
+ * the bookkeeping of the next. */
 static ChrtStatus progress(ChrtCtx *ctx)
 {
-    int n = 0;
-    int rc = MPI_Waitsome(ctx->nrequests, ctx->requests, &n, ctx->indices, ctx->statuses);
-    if (rc == MPI_ERR_IN_STATUS)
-        for (int i = 0; i < n; i++)
-            if (ctx->statuses[i].MPI_ERROR != MPI_SUCCESS && ctx->statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
-                const ChrtPosted *posted = &ctx->posted[ctx->indices[i]];
-                return fail_mpi(posted->task, posted->action, ctx->statuses[i].MPI_ERROR);
-            }
+    int request = MPI_UNDEFINED;
+    MPI_Status status;
+    int rc = MPI_Waitany(ctx->nrequests, ctx->requests, &request, &status);
+    if (request == MPI_UNDEFINED || request < 0 || request >= ctx->nrequests)
+        return chrt_fail_mpi(ctx, "progress", "", rc == MPI_SUCCESS ? MPI_ERR_INTERN : rc);
+    ChrtPosted posted = ctx->posted[request];
     if (rc != MPI_SUCCESS)
-        return fail_mpi(ctx->posted[0].task, ctx->posted[0].action, rc);
-    if (n == MPI_UNDEFINED || n <= 0)
-        return chrt_fail_mpi(ctx, "progress", "", MPI_ERR_INTERN);
-
-    /* From the back, so that what moves into a place has been looked at; then, with all bookkeeping done, go on. */
-    qsort(ctx->indices, (size_t)n, sizeof *ctx->indices, compare_down);
-    for (int i = 0; i < n; i++)
-        CHRT_TRY(arrived(ctx, ctx->indices[i]));
-    for (int32_t i = 0; i < ctx->ntasks; i++)
-        if (ctx->tasks[i]->nready > 0)
-            CHRT_TRY(drain(ctx->tasks[i]));
-    return CHRT_OK;
+        return fail_mpi(posted.task, posted.action, rc);
+    ctx->nrequests--; /* the last takes its place */
+    ctx->requests[request] = ctx->requests[ctx->nrequests];
+    ctx->posted[request] = ctx->posted[ctx->nrequests];
+    if (--posted.task->under_way[posted.action] > 0)
+        return CHRT_OK;
+    complete(posted.task, &posted.task->action[posted.action]);
+    return drain(posted.task);
 }
 
 static ChrtStatus check_buffers(const ChrtTask *t, const void *in, void *out)

@@ -141,8 +141,6 @@ struct ChrtCtx {
     /* All messages under way, of all tasks; room for all that could be, since prepare. */
     MPI_Request *requests;
     ChrtPosted *posted;
-    MPI_Status *statuses;
-    int *indices;
     int32_t nrequests, max_requests;
 
     ChrtStatus broken; /* status of the first error after which messages may be under way, or 0 */
