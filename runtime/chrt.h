@@ -142,6 +142,10 @@ ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t n, const ChrtBuffer *buffers) CHRT_M
 /* Collective; NULL is fine. Finishes tasks that nobody waited for. */
 void chrt_destroy(ChrtCtx *ctx);
 
+/* For a create that cannot go on after chrt_create: copies the text of the last error to message, if that is not NULL,
+ * destroys the context, and returns the status. Collective. */
+ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message);
+
 /* Text of the last error, "" before the first; lives as long as the context. */
 const char *chrt_error_message(const ChrtCtx *ctx);
 

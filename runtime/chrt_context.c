@@ -294,6 +294,14 @@ void chrt_destroy(ChrtCtx *ctx)
     free(ctx);
 }
 
+ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message)
+{
+    if (message)
+        snprintf(message, CHRT_MESSAGE_BYTES, "%s", ctx->message);
+    chrt_destroy(ctx);
+    return (ChrtStatus)status;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* malloc and not aligned_alloc: simulators intercept it. */

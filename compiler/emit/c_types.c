@@ -80,6 +80,31 @@ static void write_axes(ChmC *w)
     chm_out_puts(w->out, any ? " };\n" : "");
 }
 
+/* A list of initialisers: on the line that is begun if they fit, else on lines of their own. */
+typedef struct Fields {
+    CHM_VEC(const char *) text;
+} Fields;
+
+static void put_field(ChmC *w, Fields *f, const char *text)
+{
+    CHM_PUSH(w->arena, &f->text, text);
+}
+
+static void write_fields(ChmC *w, const Fields *f, size_t column)
+{
+    size_t whole = column + 2;
+    for (int32_t i = 0; i < f->text.len; i++)
+        whole += strlen(f->text.at[i]) + 2;
+    bool fits = whole - 2 <= CHM_C_COLUMNS;
+    for (int32_t i = 0; i < f->text.len; i++) {
+        size_t n = strlen(f->text.at[i]) + 2;
+        bool breaks = !fits && (i == 0 || column + n + 2 > CHM_C_COLUMNS);
+        chm_out_puts(w->out, i ? "," : "");
+        chm_out_printf(w->out, "%s%s", breaks ? "\n    " : i ? " " : "", f->text.at[i]);
+        column = breaks ? n + 2 : column + n;
+    }
+}
+
 static void write_mesh(ChmC *w)
 {
     const ChmMesh *mesh = w->mesh;
@@ -87,30 +112,15 @@ static void write_mesh(ChmC *w)
     for (int32_t i = 0; i < mesh->naxes; i++)
         chm_out_printf(w->out, "%s{\"%s\", %d}", i ? ", " : ", .axis = {", mesh->axis_name[i], (int)mesh->axis_size[i]);
     chm_out_puts(w->out, mesh->naxes ? "}};\n" : "};\n");
+    static const char head[] = "static const ChrtAxes groups[] = {";
+    Fields fields = {{0}};
     for (int32_t i = 0; i < w->groups.len; i++)
-        chm_out_printf(w->out, "%s{%s}", i ? ", " : "static const ChrtAxes groups[] = {",
-                       chm_c_axes(w, &w->groups.at[i]));
-    chm_out_puts(w->out, w->groups.len ? "};\n" : "");
-}
-
-/* A list of initialisers, broken before CHM_C_COLUMNS. */
-typedef struct Fields {
-    ChmC *w;
-    size_t column; /* 0: before the first */
-} Fields;
-
-static void put_field(Fields *f, const char *text)
-{
-    size_t n = strlen(text) + 2;
-    if (f->column)
-        chm_out_putc(f->w->out, ',');
-    if (!f->column || f->column + n + 2 > CHM_C_COLUMNS) {
-        chm_out_printf(f->w->out, "\n    %s", text);
-        f->column = n + 2;
-    } else {
-        chm_out_printf(f->w->out, " %s", text);
-        f->column += n;
-    }
+        put_field(w, &fields, chm_arena_printf(w->arena, "{%s}", chm_c_axes(w, &w->groups.at[i])));
+    if (w->groups.len == 0)
+        return;
+    chm_out_puts(w->out, head);
+    write_fields(w, &fields, strlen(head));
+    chm_out_puts(w->out, "};\n");
 }
 
 static const char *sizes(ChmC *w, const ChmShape *shape)
@@ -163,21 +173,23 @@ static const char *dtype_code(ChmDtype dtype)
 static void write_type(ChmC *w, const ChmType *t)
 {
     const ChmLayout *l = t->layout;
-    Fields fields = {.w = w};
+    Fields fields = {{0}};
     chm_out_printf(w->out, "/* %s ", chm_dtypes[t->dtype].name);
     chm_layout_print(w->out, t->shape, l);
-    chm_out_printf(w->out, " */\nstatic const ChrtType %s = {", chm_c_type(w, t));
-    put_field(&fields, chm_arena_printf(w->arena, ".dtype = %s", dtype_code(t->dtype)));
-    put_field(&fields, chm_arena_printf(w->arena, ".ndims = %d", (int)t->shape->ndims));
-    put_field(&fields, sizes(w, t->shape));
+    const char *head = chm_arena_printf(w->arena, "static const ChrtType %s = {", chm_c_type(w, t));
+    chm_out_printf(w->out, " */\n%s", head);
+    put_field(w, &fields, chm_arena_printf(w->arena, ".dtype = %s", dtype_code(t->dtype)));
+    put_field(w, &fields, chm_arena_printf(w->arena, ".ndims = %d", (int)t->shape->ndims));
+    put_field(w, &fields, sizes(w, t->shape));
     if (l->split)
-        put_field(&fields, splits(w, t));
+        put_field(w, &fields, splits(w, t));
     if (l->partial) {
         ChmAxisSeq partial = chm_seq_of_set(l->partial);
-        put_field(&fields, chm_arena_printf(w->arena, ".partial = {%s}", chm_c_axes(w, &partial)));
+        put_field(w, &fields, chm_arena_printf(w->arena, ".partial = {%s}", chm_c_axes(w, &partial)));
     }
     if (l->pinned)
-        put_field(&fields, pins(w, l));
+        put_field(w, &fields, pins(w, l));
+    write_fields(w, &fields, strlen(head));
     chm_out_puts(w->out, "};\n");
 }
 
