@@ -500,7 +500,8 @@ static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
 {
     const ChmLayout *at = s->from;
     for (int32_t i = 0; i < steps->len; i++) {
-        if (chm_is_exchange(steps->at[i].code) && chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+        if (chm_is_exchange(steps->at[i].code) &&
+            chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
             return true;
         at = steps->at[i].to;
     }
