@@ -73,7 +73,7 @@ static Senders *senders_of(Bound *b, ChmAxes axes)
 static void take_turn(Bound *b, const ChmDemand *turn, int64_t *most_total)
 {
     ChmDemand x = *turn;
-    bool together = x.targets > 1 && chm_demand_several_work(&x) <= WORK_MAX;
+    bool together = x.targets > 1 && !x.inside && chm_demand_several_work(&x) <= WORK_MAX;
     for (int32_t i = 0; i < (together ? 1 : turn->targets); i++) {
         if (together) {
             chm_demand_of_several(b->scratch, &x);
@@ -253,29 +253,36 @@ static const ChmOp *origin(const ChmValue *v)
     return v->def;
 }
 
-typedef struct Result {
-    const ChmOp *input;
-    const ChmLayout *layout;
-} Result;
-
-int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
+void chm_module_needs(ChmArena *scratch, const ChmModule *m, ChmNeeds *needs)
 {
-    Bound b;
-    CHM_VEC(Result) results = {0};
-    bound_init(&b, scratch, m->mesh, 0);
-    for (const ChmOp *op = m->first; op; op = op->next)
-        if (op->code == CHM_OP_OUTPUT)
-            CHM_PUSH(scratch, &results, ((Result){origin(op->operand), op->operand->type->layout}));
+    *needs = (ChmNeeds){0};
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (op->code != CHM_OP_INPUT)
             continue;
-        CHM_VEC(const ChmLayout *) to = {0};
-        for (int32_t i = 0; i < results.len; i++)
-            if (results.at[i].input == op)
-                CHM_PUSH(scratch, &to, results.at[i].layout);
         const ChmType *t = op->result->type;
-        if (to.len > 0)
-            bound_tensor(&b, t->shape, t->dtype, t->layout, to.at, to.len);
+        ChmNeed need = {.shape = t->shape, .dtype = t->dtype, .from = t->layout};
+        for (const ChmOp *out = m->first; out; out = out->next)
+            if (out->code == CHM_OP_OUTPUT && origin(out->operand) == op)
+                CHM_PUSH(scratch, &need.to, out->operand->type->layout);
+        if (need.to.len > 0)
+            CHM_PUSH(scratch, needs, need);
+    }
+}
+
+int64_t chm_bound_needs(ChmArena *scratch, const ChmMesh *mesh, const ChmNeeds *needs, ChmAxes inside)
+{
+    Bound b;
+    bound_init(&b, scratch, mesh, inside);
+    for (int32_t i = 0; i < needs->len; i++) {
+        const ChmNeed *need = &needs->at[i];
+        bound_tensor(&b, need->shape, need->dtype, need->from, need->to.at, need->to.len);
     }
     return bound_greatest(&b);
+}
+
+int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
+{
+    ChmNeeds needs;
+    chm_module_needs(scratch, m, &needs);
+    return chm_bound_needs(scratch, m->mesh, &needs, 0);
 }
