@@ -66,7 +66,7 @@ static void cut_mesh(ChmMesh *c, const ChmMesh *m, Cut cut)
 static ChmAxes cut_axes(ChmAxes set, Cut cut)
 {
     ChmAxes low = CHM_AXIS(cut.axis) - 1;
-    ChmAxes both = set & CHM_AXIS(cut.axis) ? CHM_AXIS(cut.axis) | CHM_AXIS(cut.axis + 1) : 0;
+    ChmAxes both = (set & CHM_AXIS(cut.axis)) ? CHM_AXIS(cut.axis) | CHM_AXIS(cut.axis + 1) : 0;
     return (set & low) | both | (set & ~low & ~CHM_AXIS(cut.axis)) << 1;
 }
 
