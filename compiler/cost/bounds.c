@@ -34,8 +34,7 @@ typedef struct Senders {
 typedef struct Bound {
     ChmArena *scratch;
     const ChmMesh *mesh;
-    ChmAxes inside; /* of units of ranks that count as one, at the lowest; else 0 */
-    int64_t *in;    /* by rank, bytes, over tensors */
+    int64_t *in; /* by rank, bytes, over tensors */
     bool *present;
     int64_t total;
     Senders senders[SETS_MAX];
@@ -43,9 +42,9 @@ typedef struct Bound {
     int64_t *elems_in, *elems_out, *most_in, *most_out; /* of one turn; of one tensor */
 } Bound;
 
-static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh, ChmAxes inside)
+static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh)
 {
-    *b = (Bound){.scratch = scratch, .mesh = mesh, .inside = inside};
+    *b = (Bound){.scratch = scratch, .mesh = mesh};
     b->in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
     b->present = CHM_NEW_ARRAY(scratch, bool, mesh->ranks);
     b->elems_in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
@@ -120,7 +119,7 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
 {
     int32_t ranks = b->mesh->ranks;
     int64_t bytes = chm_dtypes[dtype].bytes, total = 0;
-    ChmDemand x = {.shape = shape, .from = from, .inside = b->inside, .in = b->elems_in, .out = b->elems_out};
+    ChmDemand x = {.shape = shape, .from = from, .in = b->elems_in, .out = b->elems_out};
     memset(b->most_in, 0, sizeof *b->most_in * (size_t)ranks);
     memset(b->most_out, 0, sizeof *b->most_out * (size_t)ranks);
     for (int32_t i = 0; i < n; i++) {
@@ -131,18 +130,15 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
             take_targets(b, &x, to, i, n, &total);
     }
 
-    Senders *senders = senders_of(b, chm_replicated_axes(from) & ~b->inside);
-    ChmAxisSeq inside = chm_seq_of_set(b->inside);
+    Senders *senders = senders_of(b, chm_replicated_axes(from));
     b->total = chm_sat_add(b->total, chm_sat_mul(total, bytes));
     for (int32_t r = 0; r < ranks; r++) {
         b->in[r] = chm_sat_add(b->in[r], b->most_in[r] * bytes);
         if (senders)
             senders->out[r] = chm_sat_add(senders->out[r], b->most_out[r] * bytes);
-        if (b->inside && chm_seq_clear(b->mesh, &inside, r) != r)
-            continue;
-        b->present[r] = b->present[r] || chm_present_outside(from, r, b->inside);
+        b->present[r] = b->present[r] || chm_layout_present(from, r);
         for (int32_t i = 0; i < n && !b->present[r]; i++)
-            b->present[r] = chm_present_outside(to[i], r, b->inside);
+            b->present[r] = chm_layout_present(to[i], r);
     }
 }
 
@@ -198,49 +194,43 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n)
 {
     Bound b;
-    bound_init(&b, scratch, from->mesh, 0);
+    bound_init(&b, scratch, from->mesh);
     bound_tensor(&b, shape, dtype, from, to, n);
     return bound_greatest(&b);
 }
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
  * meets, so up to SMALL_RANKS nothing is allocated. */
-ChmUnitBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                            const ChmLayout *to)
+ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                             const ChmLayout *to, ChmAxes inside)
 {
     int64_t small[2 * SMALL_RANKS];
     int32_t ranks = from->mesh->ranks;
     int64_t *figures = ranks <= SMALL_RANKS ? small : CHM_NEW_ARRAY(scratch, int64_t, 2 * (int64_t)ranks);
-    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .in = figures, .out = figures + ranks};
+    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .inside = inside};
+    x.in = figures;
+    x.out = figures + ranks;
     chm_demand_of_one(&x);
 
-    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from));
-    int64_t present = 0, in = 0, out = 0, bytes = chm_dtypes[dtype].bytes;
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~inside), units = chm_seq_of_set(inside);
+    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
+    int64_t present = 0, in = 0, out = 0;
+    int64_t bytes = chm_sat_mul(chm_dtypes[dtype].bytes, chm_mesh_extent(from->mesh, &many));
     for (int32_t r = 0; r < ranks; r++) {
         in = chm_max64(in, x.in[r]);
         out = chm_max64(out, x.out[r]);
-        present += chm_layout_present(from, r) || chm_layout_present(to, r);
+        if (!inside || chm_seq_clear(from->mesh, &units, r) == r)
+            present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
     }
     int64_t total = chm_sat_mul(x.total, bytes);
-    int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
-    return (ChmUnitBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
+    int64_t joint = share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));
+    return (ChmUnitBound){chm_max64(chm_sat_mul(in, bytes), chm_max64(joint, share(total, present))), total};
 }
 
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
-    return chm_bound_both(scratch, shape, dtype, from, to).worst_bytes;
-}
-
-ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                             const ChmLayout *to, ChmAxes inside)
-{
-    Bound b;
-    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
-    int64_t times = chm_mesh_extent(from->mesh, &many);
-    bound_init(&b, scratch, from->mesh, inside);
-    bound_tensor(&b, shape, dtype, from, &to, 1);
-    return (ChmUnitBound){chm_sat_mul(times, bound_greatest(&b)), chm_sat_mul(times, b.total)};
+    return chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes;
 }
 
 /* ---- a plan */
@@ -262,7 +252,7 @@ int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
 {
     Bound b;
     CHM_VEC(Result) results = {0};
-    bound_init(&b, scratch, m->mesh, 0);
+    bound_init(&b, scratch, m->mesh);
     for (const ChmOp *op = m->first; op; op = op->next)
         if (op->code == CHM_OP_OUTPUT)
             CHM_PUSH(scratch, &results, ((Result){origin(op->operand), op->operand->type->layout}));
