@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * driver/pipeline.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
+ * driver/optimize.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
  * first pass and after the last.
  */
 #include "driver/job.h"
