@@ -19,6 +19,11 @@ static void help_row(ChmOut *out, const char *left, const char *what)
     chm_out_printf(out, "%s\n", what);
 }
 
+static const char *of_one(uint32_t commands)
+{
+    return commands == CHM_COMMAND_RUN ? " [run]" : commands == CHM_COMMAND_COMPILE ? " [compile]" : "";
+}
+
 static void help_options(ChmOut *out)
 {
     for (int32_t k = 0; k < CHM_NOPTIONS; k++) {
@@ -32,7 +37,7 @@ static void help_options(ChmOut *out)
         else
             snprintf(left, sizeof left, "%s%s--%s%s%s", letter, option->letter ? ", " : "", option->name,
                      with_value ? "=" : "", with_value ? option->metavar : "");
-        snprintf(what, sizeof what, "%s%s", option->what, option->commands == CHM_COMMAND_RUN ? " [run]" : "");
+        snprintf(what, sizeof what, "%s%s", option->what, of_one(option->commands));
         help_row(out, left, what);
     }
 }
@@ -46,7 +51,7 @@ void chm_options_help(ChmOut *out)
                       "'run' executes the schedule for all ranks in this process, and compares every output with the\n"
                       "plan's plain meaning. FILE '-' is standard input.\n"
                       "\n"
-                      "Options:\n");
+                      "Options; [compile] or [run]: of that command only:\n");
     help_options(out);
     chm_out_puts(out, "\nKinds of output:\n");
     help_row(out, "ast", "the plan in its own notation, params resolved");

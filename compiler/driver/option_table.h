@@ -27,12 +27,12 @@ typedef enum ChmOptionArgument {
 
 typedef struct ChmOption {
     ChmTakeOption *take;
-    char letter;      /* or 0 */
     const char *name; /* without its dashes, or NULL */
-    ChmOptionArgument argument;
     const char *metavar;
-    uint32_t commands; /* of ChmCommand */
     const char *what;
+    ChmOptionArgument argument;
+    uint32_t commands; /* of ChmCommand */
+    char letter;       /* or 0 */
 } ChmOption;
 
 enum {

@@ -204,7 +204,8 @@ enum { COMPILE = CHM_COMMAND_COMPILE, RUN = CHM_COMMAND_RUN };
 #define VALUE CHM_VALUE
 #define ATTACHED CHM_ATTACHED
 const ChmOption chm_option_table[CHM_NOPTIONS] = {
-#define CHM_OPTION(CODE, ...) {take_##CODE, __VA_ARGS__},
+#define CHM_OPTION(CODE, letter, name, argument, metavar, commands, what) \
+    {take_##CODE, name, metavar, what, argument, commands, letter},
 #include "driver/options.def"
 #undef CHM_OPTION
 };
