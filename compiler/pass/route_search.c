@@ -422,20 +422,29 @@ static void search(Search *s, const ChmSteps *known)
     s->exact = s->exact && s->work < s->max_work;
 }
 
-/* The steps of a label, neighbouring slices on one dim joined. */
-static void steps_of(const Search *s, const Label *l, ChmSteps *out)
+/* Does b, which follows a, only slice the same dim on? */
+static bool slices_on(const ChmStep *a, const ChmStep *b)
 {
-    if (!l->parent)
-        return;
-    steps_of(s, l->parent, out);
-    ChmStep *last = out->len ? &out->at[out->len - 1] : NULL;
-    if (last && last->code == CHM_OP_SLICE && l->step.code == CHM_OP_SLICE && last->attrs.dim == l->step.attrs.dim) {
-        for (int32_t i = 0; i < l->step.attrs.over.len; i++)
-            chm_seq_push(&last->attrs.over, l->step.attrs.over.at[i]);
-        last->to = l->step.to;
-        return;
+    return a->code == CHM_OP_SLICE && b->code == CHM_OP_SLICE && a->attrs.dim == b->attrs.dim;
+}
+
+/* The steps of a label, neighbouring slices on one dim joined. */
+static ChmSteps steps_of(const Search *s, const Label *l)
+{
+    ChmStep *steps = CHM_NEW_ARRAY(s->arena, ChmStep, l->length + 1);
+    int32_t length = l->length, n = 0;
+    for (; l->parent; l = l->parent)
+        steps[l->length - 1] = l->step;
+    for (int32_t i = 0; i < length; i++) {
+        if (n == 0 || !slices_on(&steps[n - 1], &steps[i])) {
+            steps[n++] = steps[i];
+            continue;
+        }
+        for (int32_t k = 0; k < steps[i].attrs.over.len; k++)
+            chm_seq_push(&steps[n - 1].attrs.over, steps[i].attrs.over.at[k]);
+        steps[n - 1].to = steps[i].to;
     }
-    CHM_PUSH(s->arena, out, l->step);
+    return (ChmSteps){.at = steps, .len = n, .cap = length + 1};
 }
 
 /* ---- the router */
@@ -470,8 +479,7 @@ static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena
                     .max_work = CHM_ROUTE_MAX_WORK,
                     .exact = true};
         search(&s, &steps);
-        steps = (ChmSteps){0};
-        steps_of(&s, s.best, &steps);
+        steps = steps_of(&s, s.best);
         route->exact = s.exact;
     }
     for (int32_t i = 0; i < steps.len; i++)
@@ -500,7 +508,8 @@ static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
 {
     const ChmLayout *at = s->from;
     for (int32_t i = 0; i < steps->len; i++) {
-        if (chm_is_exchange(steps->at[i].code) && chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+        if (chm_is_exchange(steps->at[i].code) &&
+            chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
             return true;
         at = steps->at[i].to;
     }

@@ -114,7 +114,7 @@ static void offer_pin(const Mover *m, int32_t x, int32_t coord)
             offer(m, CHM_OP_SHIFT, &attrs);
         return;
     }
-    offer(m, m->at->partial & bit ? CHM_OP_REDUCE : CHM_OP_DROP, &attrs);
+    offer(m, (m->at->partial & bit) ? CHM_OP_REDUCE : CHM_OP_DROP, &attrs);
 }
 
 /* A pin is only ever at a coordinate that occurs at an end of the arrow. */
@@ -236,7 +236,7 @@ bool route_layouts(const RouteSpace *s, ChmArena *arena, int32_t max, RouteLayou
 /* Coordinates of pins in the reduced space: 0 for the first that occurs at an end, 1 for another. */
 static int32_t first_pin(const RouteSpace *s, int32_t x)
 {
-    return s->from->pinned & CHM_AXIS(x) ? s->from->pin[x] : s->to->pin[x];
+    return (s->from->pinned & CHM_AXIS(x)) ? s->from->pin[x] : s->to->pin[x];
 }
 
 static int32_t reduce_pin(const RouteSpace *s, int32_t x, int32_t coord)
