@@ -308,7 +308,7 @@ ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message)
 static unsigned char *add_arena(ChrtCtx *ctx, int64_t bytes)
 {
     enum { ALIGN = 64 };
-    if (bytes < 0 || (uint64_t)bytes > SIZE_MAX - ALIGN)
+    if (bytes < 0 || bytes > PTRDIFF_MAX - ALIGN)
         return NULL;
     void **list = realloc(ctx->arenas, ((size_t)ctx->narenas + 1) * sizeof *list);
     if (!list)

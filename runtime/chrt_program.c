@@ -263,7 +263,7 @@ static bool place_regions(ChrtTask *task)
         used += bytes;
     }
     task->scratch_bytes = used;
-    if ((uint64_t)used > SIZE_MAX - ALIGN)
+    if (used > PTRDIFF_MAX - ALIGN)
         return false;
     task->scratch_memory = malloc((size_t)used + ALIGN); /* not aligned_alloc: simulators intercept malloc */
     if (!task->scratch_memory)

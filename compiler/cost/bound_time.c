@@ -12,8 +12,6 @@
 #include "cost/bounds.h"
 #include "cost/wires.h"
 
-#include <string.h>
-
 /* An axis taken as two, the major one first. */
 typedef struct Cut {
     int32_t axis; /* -1: none */
@@ -51,9 +49,8 @@ static bool find_inside(const ChmTopology *topo, const ChmMesh *m, int32_t level
     return true;
 }
 
-static const ChmMesh *cut_mesh(ChmArena *arena, const ChmMesh *m, Cut cut)
+static void cut_mesh(ChmMesh *c, const ChmMesh *m, Cut cut)
 {
-    ChmMesh *c = CHM_NEW(arena, ChmMesh);
     *c = (ChmMesh){.name = m->name, .naxes = m->naxes + 1, .ranks = m->ranks};
     for (int32_t i = 0; i < c->naxes; i++) {
         int32_t a = i <= cut.axis ? i : i - 1;
@@ -63,20 +60,18 @@ static const ChmMesh *cut_mesh(ChmArena *arena, const ChmMesh *m, Cut cut)
         c->stride[i] = outer ? m->stride[a] * cut.inner_size : m->stride[a];
         c->trivial |= c->axis_size[i] == 1 ? CHM_AXIS(i) : 0;
     }
-    return c;
 }
 
 /* A set of axes with both halves of the axis for the whole one. */
 static ChmAxes cut_axes(ChmAxes set, Cut cut)
 {
     ChmAxes low = CHM_AXIS(cut.axis) - 1;
-    ChmAxes both = set & CHM_AXIS(cut.axis) ? CHM_AXIS(cut.axis) | CHM_AXIS(cut.axis + 1) : 0;
+    ChmAxes both = (set & CHM_AXIS(cut.axis)) ? CHM_AXIS(cut.axis) | CHM_AXIS(cut.axis + 1) : 0;
     return (set & low) | both | (set & ~low & ~CHM_AXIS(cut.axis)) << 1;
 }
 
-static const ChmLayout *cut_layout(ChmArena *arena, const ChmMesh *mesh, const ChmLayout *l, Cut cut)
+static void cut_layout(ChmLayout *c, const ChmMesh *mesh, const ChmLayout *l, Cut cut)
 {
-    ChmLayout *c = CHM_NEW(arena, ChmLayout);
     *c = (ChmLayout){.mesh = mesh, .ndims = l->ndims};
     c->partial = cut_axes(l->partial, cut);
     c->pinned = cut_axes(l->pinned, cut);
@@ -92,7 +87,6 @@ static const ChmLayout *cut_layout(ChmArena *arena, const ChmMesh *mesh, const C
             if (a == cut.axis)
                 chm_seq_push(&c->dim[d], a + 1);
         }
-    return c;
 }
 
 /* Bytes that pass the wires of the worst group of a level, taken as a unit of the next. */
@@ -103,19 +97,21 @@ static int64_t group_bytes(ChmArena *scratch, const ChmTopology *topo, int32_t l
     Cut cut;
     if (!find_inside(topo, from->mesh, level, &inside, &cut))
         return 0;
-    if (cut.axis >= 0) {
-        const ChmMesh *mesh = cut_mesh(scratch, from->mesh, cut);
-        from = cut_layout(scratch, mesh, from, cut);
-        to = cut_layout(scratch, mesh, to, cut);
-        inside = cut_axes(inside, cut) & ~CHM_AXIS(cut.axis);
-    }
-    return chm_bound_units(scratch, shape, dtype, from, to, inside).worst_bytes;
+    if (cut.axis < 0)
+        return chm_bound_units(scratch, shape, dtype, from, to, inside).worst_bytes;
+    ChmMesh mesh; /* not interned: nothing below compares them by pointer */
+    ChmLayout cut_from, cut_to;
+    cut_mesh(&mesh, from->mesh, cut);
+    cut_layout(&cut_from, &mesh, from, cut);
+    cut_layout(&cut_to, &mesh, to, cut);
+    inside = cut_axes(inside, cut) & ~CHM_AXIS(cut.axis);
+    return chm_bound_units(scratch, shape, dtype, &cut_from, &cut_to, inside).worst_bytes;
 }
 
 ChmBound chm_bound_on(ChmArena *scratch, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                       const ChmLayout *from, const ChmLayout *to)
 {
-    ChmUnitBound ranks = chm_bound_both(scratch, shape, dtype, from, to);
+    ChmUnitBound ranks = chm_bound_units(scratch, shape, dtype, from, to, 0);
     ChmBound b = {.worst_bytes = ranks.worst_bytes, .total_bytes = ranks.total_bytes};
     b.time_s = (double)b.worst_bytes / chm_rank_bandwidth(topo, from->mesh);
     for (int32_t level = 1; level < topo->nlevels && from != to; level++) {

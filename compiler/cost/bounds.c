@@ -132,13 +132,13 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
     }
 
     Senders *senders = senders_of(b, chm_replicated_axes(from) & ~b->inside);
-    ChmAxisSeq inside = chm_seq_of_set(b->inside);
+    ChmAxisSeq units = chm_seq_of_set(b->inside);
     b->total = chm_sat_add(b->total, chm_sat_mul(total, bytes));
     for (int32_t r = 0; r < ranks; r++) {
         b->in[r] = chm_sat_add(b->in[r], b->most_in[r] * bytes);
         if (senders)
             senders->out[r] = chm_sat_add(senders->out[r], b->most_out[r] * bytes);
-        if (b->inside && chm_seq_clear(b->mesh, &inside, r) != r)
+        if (b->inside && chm_seq_clear(b->mesh, &units, r) != r)
             continue;
         b->present[r] = b->present[r] || chm_present_outside(from, r, b->inside);
         for (int32_t i = 0; i < n && !b->present[r]; i++)
@@ -205,42 +205,36 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
  * meets, so up to SMALL_RANKS nothing is allocated. */
-ChmUnitBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                            const ChmLayout *to)
+ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                             const ChmLayout *to, ChmAxes inside)
 {
     int64_t small[2 * SMALL_RANKS];
     int32_t ranks = from->mesh->ranks;
     int64_t *figures = ranks <= SMALL_RANKS ? small : CHM_NEW_ARRAY(scratch, int64_t, 2 * (int64_t)ranks);
-    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .in = figures, .out = figures + ranks};
+    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .inside = inside};
+    x.in = figures;
+    x.out = figures + ranks;
     chm_demand_of_one(&x);
 
-    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from));
-    int64_t present = 0, in = 0, out = 0, bytes = chm_dtypes[dtype].bytes;
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~inside), units = chm_seq_of_set(inside);
+    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
+    int64_t present = 0, in = 0, out = 0;
+    int64_t bytes = chm_sat_mul(chm_dtypes[dtype].bytes, chm_mesh_extent(from->mesh, &many));
     for (int32_t r = 0; r < ranks; r++) {
         in = chm_max64(in, x.in[r]);
         out = chm_max64(out, x.out[r]);
-        present += chm_layout_present(from, r) || chm_layout_present(to, r);
+        if (!inside || chm_seq_clear(from->mesh, &units, r) == r)
+            present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
     }
     int64_t total = chm_sat_mul(x.total, bytes);
-    int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
-    return (ChmUnitBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
+    int64_t joint = share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));
+    return (ChmUnitBound){chm_max64(chm_sat_mul(in, bytes), chm_max64(joint, share(total, present))), total};
 }
 
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
-    return chm_bound_both(scratch, shape, dtype, from, to).worst_bytes;
-}
-
-ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                             const ChmLayout *to, ChmAxes inside)
-{
-    Bound b;
-    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
-    int64_t times = chm_mesh_extent(from->mesh, &many);
-    bound_init(&b, scratch, from->mesh, inside);
-    bound_tensor(&b, shape, dtype, from, &to, 1);
-    return (ChmUnitBound){chm_sat_mul(times, bound_greatest(&b)), chm_sat_mul(times, b.total)};
+    return chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes;
 }
 
 /* ---- a plan */
@@ -253,17 +247,26 @@ static const ChmOp *origin(const ChmValue *v)
     return v->def;
 }
 
+typedef struct Result {
+    const ChmOp *input;
+    const ChmLayout *layout;
+} Result;
+
 void chm_module_needs(ChmArena *scratch, const ChmModule *m, ChmNeeds *needs)
 {
+    CHM_VEC(Result) results = {0};
     *needs = (ChmNeeds){0};
+    for (const ChmOp *op = m->first; op; op = op->next)
+        if (op->code == CHM_OP_OUTPUT)
+            CHM_PUSH(scratch, &results, ((Result){origin(op->operand), op->operand->type->layout}));
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (op->code != CHM_OP_INPUT)
             continue;
         const ChmType *t = op->result->type;
         ChmNeed need = {.shape = t->shape, .dtype = t->dtype, .from = t->layout};
-        for (const ChmOp *out = m->first; out; out = out->next)
-            if (out->code == CHM_OP_OUTPUT && origin(out->operand) == op)
-                CHM_PUSH(scratch, &need.to, out->operand->type->layout);
+        for (int32_t i = 0; i < results.len; i++)
+            if (results.at[i].input == op)
+                CHM_PUSH(scratch, &need.to, results.at[i].layout);
         if (need.to.len > 0)
             CHM_PUSH(scratch, needs, need);
     }

@@ -11,10 +11,6 @@
 typedef struct ChmUnitBound {
     int64_t worst_bytes, total_bytes;
 } ChmUnitBound;
-/* With no axis inside: quicker, and nothing allocated up to 256 ranks. The route search asks this of every layout that
- * it meets. */
-ChmUnitBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                            const ChmLayout *to);
 ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                              const ChmLayout *to, ChmAxes inside);
 

@@ -94,8 +94,9 @@ void chm_traffic_copy(ChmTraffic *t, const ChmTraffic *other); /* equal topology
  * exchanges O(ranks * source blocks that meet the receiver's * holders of each). */
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmStep *step);
-/* About how many pieces an exchange has, over all receivers: what measuring it takes. O(dims) */
-int64_t chm_exchange_visits(const ChmShape *shape, const ChmLayout *from, const ChmLayout *to);
+/* About how many pieces an exchange has, over all receivers, or, but for a plain switch, how many messages: what
+ * measuring it takes. O(dims) */
+int64_t chm_exchange_visits(const ChmTopology *topo, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to);
 /* Measures the layout change and adds it to the sums. Allocates nothing, but for the first pipeline. A pipeline sends
  * what its body sends over all chunks, and takes the time of chm_pipeline_time. */
 void chm_traffic_add(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *step);
@@ -149,7 +150,7 @@ double chm_pipelined_time(ChmArena *scratch, const ChmTopology *topo, const ChmS
  * communicate (a schedule that borrows other ranks as helpers is not judged). In bytes, rounded up, of the worst rank's
  * greater of sent and received. Never a loop over elements or pairs of ranks: O(ranks) for one target; for several
  * O(ranks * blocks of the targets that meet a source block), and past some millions of those the greatest of the
- * targets' own bounds instead. chm_bound_arrow and _both allocate nothing up to 256 ranks. */
+ * targets' own bounds instead. For one arrow nothing is allocated up to 256 ranks. */
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to);
 /* The same figure and, with it, the least that all ranks together send, and the least time that any sequence of ops is

@@ -58,7 +58,7 @@ static void send_piece(Exchange *x, int64_t elems, int32_t first)
 {
     if (first == x->receiver_first)
         return;
-    if (elems % x->holders == 0 && !x->t->wires) { /* wires want every pair */
+    if (elems % x->holders == 0 && !x->t->wires) {
         ChmEqualParts *e = &x->t->step_equal[first];
         e->bytes = chm_sat_add(e->bytes, elems / x->holders * x->elem_bytes);
         e->sends += elems > 0;
@@ -127,11 +127,13 @@ static int64_t list_offsets(const ChmMesh *m, const ChmAxisSeq *axes, int32_t *o
     return n;
 }
 
-int64_t chm_exchange_visits(const ChmShape *shape, const ChmLayout *from, const ChmLayout *to)
+int64_t chm_exchange_visits(const ChmTopology *topo, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to)
 {
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from)); /* each is noted by itself where there are wires */
+    int64_t parts = chm_topology_is_plain(topo) ? 1 : chm_mesh_extent(from->mesh, &replicas);
     ChmAxisSeq pinned = chm_seq_of_set(to->pinned), settled = chm_seq_of_set(from->partial & ~to->partial);
     int64_t visits = from->mesh->ranks / chm_mesh_extent(from->mesh, &pinned);
-    visits = chm_sat_mul(visits, chm_mesh_extent(from->mesh, &settled));
+    visits = chm_sat_mul(chm_sat_mul(visits, parts), chm_mesh_extent(from->mesh, &settled));
     for (int32_t d = 0; d < shape->ndims; d++)
         visits = chm_sat_mul(visits, chm_max64(1, chm_layout_block_count(from, d) / chm_layout_block_count(to, d)));
     return visits;

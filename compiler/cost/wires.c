@@ -17,7 +17,8 @@ static bool is_grid(const ChmLevel *l)
 /* At the first level the units are ranks, so their wires are never shared. */
 static bool is_shared(const ChmTopology *topo, int32_t level)
 {
-    return level > 0 && topo->level[level].shared;
+    const ChmLevel *l = topo->level + level;
+    return l != topo->level && l->shared;
 }
 
 static int32_t unit_of(const ChmTopology *topo, const ChmMesh *mesh, int32_t level, int32_t rank)

@@ -338,7 +338,7 @@ const ChmPlan *chm_plan_parse_on(ChmCtx *ctx, const ChmSource *source, const Chm
 {
     int32_t errors_before = ctx->diags.errors;
     ChmPlan *plan = chm_plan_read(ctx, source, errors_before);
-    if (ctx->diags.errors - errors_before < CHM_PLAN_MAX_ERRORS) {
+    if (plan && ctx->diags.errors - errors_before < CHM_PLAN_MAX_ERRORS) {
         ChmSemaOptions options = {defines, ndefines, plan->damaged, errors_before, topology};
         chm_plan_check(ctx, plan, &options);
     }

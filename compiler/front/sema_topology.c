@@ -41,6 +41,8 @@ static void check_file_parts(ChmSema *s, const ChmPlan *file, ChmSpan used_at)
 static ChmPlan *read_file(ChmSema *s, const ChmSource *source, ChmSpan used_at)
 {
     ChmPlan *file = chm_plan_read(s->ctx, source, s->options.errors_before);
+    if (!file)
+        return NULL;
     check_file_parts(s, file, used_at);
     return file;
 }
@@ -123,6 +125,8 @@ const ChmTopology *chm_topology_parse(ChmCtx *ctx, const ChmSource *source, cons
 {
     int32_t errors_before = ctx->diags.errors;
     ChmPlan *file = chm_plan_read(ctx, source, errors_before);
+    if (!file)
+        return NULL;
     ChmSemaOptions options = {defines, ndefines, file->damaged, errors_before, NULL};
     ChmSema s;
     chm_sema_init(&s, ctx, file, &options);

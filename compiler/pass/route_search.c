@@ -250,7 +250,7 @@ static void consider(void *user, const ChmStep *step)
     const Label *parent = s->at;
     s->work += s->scratch.ranks;
     if (chm_is_exchange(step->code))
-        s->work += chm_exchange_visits(s->space->shape, parent->state->layout, step->to) / 8;
+        s->work += chm_exchange_visits(s->topology, s->space->shape, parent->state->layout, step->to) / 8;
     load_scratch(s, parent);
     chm_traffic_add(&s->scratch, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
@@ -324,13 +324,18 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    return (Least){(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
+    Least least = {(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
+    if (s->scratch.wires) { /* what must come over the slow wires as well: there an exchange takes longer to price */
+        double time_s = chm_bound_time(s->arena, s->topology, s->space->shape, s->dtype, from->layout, to->layout);
+        least.time_s = time_s > least.time_s ? time_s : least.time_s;
+    }
+    return least;
 }
 
 /* Counts the work of pricing an exchange; false when that is more than is left. */
 static bool affordable(Search *s, const ChmLayout *from, const ChmLayout *to)
 {
-    int64_t work = chm_exchange_visits(s->space->shape, from, to) / 8;
+    int64_t work = chm_exchange_visits(s->topology, s->space->shape, from, to) / 8;
     if (work > s->max_work - s->work) {
         s->exact = false;
         return false;
@@ -466,15 +471,16 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
     return r;
 }
 
-static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena *scratch, ChmRoute *route)
+static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, ChmRoute *route)
 {
     ChmSteps steps = {0};
+    ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
     /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
     const double weights[] = {5.0, 1.0};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         Search s = {.arena = scratch,
-                    .topology = r->topology,
+                    .topology = topology,
                     .space = space,
                     .dtype = dtype,
                     .weight = weights[i],
@@ -488,30 +494,34 @@ static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
 }
 
-/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. */
+/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
+ * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
 static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
-    ChmArena *scratch = &r->ctx->scratch;
     RouteSpace reduced;
-    bool same;
+    bool plain = chm_topology_is_plain(r->topology), small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
+    if (!plain && small) {
+        find(r, r->topology, full, dtype, route);
+        return;
+    }
     route_space_reduce(full, &reduced, &same);
-    if (!same && full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS) {
-        find(r, full, dtype, scratch, route);
+    if (!same && small) {
+        find(r, r->topology, full, dtype, route);
         return;
     }
     ChmRoute part = {0};
-    find(r, &reduced, dtype, scratch, &part);
+    find(r, plain ? r->topology : &chm_default_topology, &reduced, dtype, &part);
     route_space_lift(full, r->arena, &part.steps, &route->steps);
-    route->exact = part.exact && same;
+    route->exact = part.exact && same && plain;
 }
 
 /* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
-static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
+static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, const ChmSteps *steps)
 {
     const ChmLayout *at = s->from;
     for (int32_t i = 0; i < steps->len; i++) {
         if (chm_is_exchange(steps->at[i].code) &&
-            chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+            chm_exchange_visits(topology, s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
             return true;
         at = steps->at[i].to;
     }
@@ -525,7 +535,7 @@ static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtyp
     ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
     ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    bool priced = !too_many_pieces(full, &route->steps);
+    bool priced = !too_many_pieces(r->topology, full, &route->steps);
     if (priced)
         route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
     if (!priced || chm_price_compare(&price, &route->price) < 0) {

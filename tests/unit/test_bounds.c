@@ -188,7 +188,8 @@ static void test_one_target_by_elements(void)
         same_figures(&w, from, &to, 1, &f);
         int64_t bound = chm_bound_arrow(&w.ctx.arena, w.shape, CHM_F16, from, to);
         CU_ASSERT_EQUAL(bound, greatest(&w, from, &to, 1, &f, 2));
-        CU_ASSERT_EQUAL(chm_bound_both(&w.ctx.arena, w.shape, CHM_F16, from, to).total_bytes, 2 * f.total);
+        CU_ASSERT_EQUAL(chm_bound_on(&w.ctx.arena, &chm_default_topology, w.shape, CHM_F16, from, to).total_bytes,
+                        2 * f.total);
         CU_ASSERT_EQUAL(bound, chm_bound_arrows(&w.ctx.arena, w.shape, CHM_F16, from, &to, 1));
         world_fini(&w);
     }

@@ -430,7 +430,7 @@ static ChmTopology random_topology(World *w)
         l->message_s = 1e-4 * pick(w, 2);
         if (i + 1 < t.nlevels && pick(w, 2)) {
             int32_t factor = 1 + pick(w, 4);
-            l->group_ranks = w->mesh->ranks % (below * factor) ? below : below * factor;
+            l->group_ranks = (w->mesh->ranks % (below * factor)) ? below : below * factor;
             below = l->group_ranks;
         } else if (i + 1 < t.nlevels) {
             l->axes = CHM_AXIS(pick(w, w->mesh->naxes));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * driver/pipeline.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
+ * driver/optimize.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
  * first pass and after the last.
  */
 #include "driver/job.h"
@@ -192,7 +192,7 @@ ChmStatus chm_job_optimize(ChmJob *job)
             for (; n < o->passes.len && n < 64; n++)
                 list[n] = o->passes.at[n];
         } else {
-            chm_pipeline_for_level(level, list, 64, &n);
+            job->pipeline(level, list, 64, &n);
         }
         ChmStatus st = try_passes(job, list, n);
         if (st)
