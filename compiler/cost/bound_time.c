@@ -135,15 +135,22 @@ double chm_rank_bandwidth(const ChmTopology *topo, const ChmMesh *mesh)
 
 /* ---- a plan */
 
+static const ChmLayout *cut_copy(ChmArena *arena, const ChmMesh *mesh, const ChmLayout *l, Cut cut)
+{
+    ChmLayout *half = CHM_NEW(arena, ChmLayout);
+    cut_layout(half, mesh, l, cut);
+    return half;
+}
+
 /* The same needs with one axis taken as two. */
 static void cut_needs(ChmArena *arena, const ChmMesh *mesh, const ChmNeeds *needs, Cut cut, ChmNeeds *halves)
 {
     *halves = (ChmNeeds){0};
     for (int32_t i = 0; i < needs->len; i++) {
         const ChmNeed *need = &needs->at[i];
-        ChmNeed half = {need->shape, need->dtype, cut_layout(arena, mesh, need->from, cut), {0}};
+        ChmNeed half = {.shape = need->shape, .dtype = need->dtype, .from = cut_copy(arena, mesh, need->from, cut)};
         for (int32_t k = 0; k < need->to.len; k++)
-            CHM_PUSH(arena, &half.to, cut_layout(arena, mesh, need->to.at[k], cut));
+            CHM_PUSH(arena, &half.to, cut_copy(arena, mesh, need->to.at[k], cut));
         CHM_PUSH(arena, halves, half);
     }
 }
@@ -159,9 +166,10 @@ static int64_t group_needs(ChmArena *scratch, const ChmTopology *topo, int32_t l
     if (cut.axis < 0)
         return chm_bound_needs(scratch, mesh, needs, inside);
     ChmNeeds halves;
-    const ChmMesh *halved = cut_mesh(scratch, mesh, cut);
-    cut_needs(scratch, halved, needs, cut, &halves);
-    return chm_bound_needs(scratch, halved, &halves, cut_axes(inside, cut) & ~CHM_AXIS(cut.axis));
+    ChmMesh halved; /* not interned, as above */
+    cut_mesh(&halved, mesh, cut);
+    cut_needs(scratch, &halved, needs, cut, &halves);
+    return chm_bound_needs(scratch, &halved, &halves, cut_axes(inside, cut) & ~CHM_AXIS(cut.axis));
 }
 
 double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const ChmModule *m)
