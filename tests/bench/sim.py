@@ -69,17 +69,15 @@ def resized(text, cell):
 # ---- machines
 
 
-def machine_options(name, ranks):
+def machine_numbers(name, ranks):
     """What the file's params must be for so many ranks."""
-    grids = {8: (2, 4), 16: (4, 4)}
     if name in ("torus_2d", "mesh_2d"):
-        rows, columns = grids[ranks]
-        return ["-D", f"rows={rows}", "-D", f"columns={columns}"]
+        return {"rows": ranks // 4, "columns": 4}
     if name == "torus_3d":
-        return ["-D", f"layers={ranks // 4}", "-D", "rows=2", "-D", "columns=2"]
+        return {"layers": ranks // 4}
     if name.startswith("nvlink") and ranks < 16:
-        return ["-D", "node=4"]
-    return []
+        return {"node": 4}
+    return {}
 
 
 def platform_arguments(topology, ranks):
@@ -167,8 +165,11 @@ class Bench:
         """The cell with its figures."""
         label = f"{cell['plan']}-{cell['machine']}-{cell['ranks']}-{cell['size'].replace(' ', '')}"
         base = os.path.join(self.folder, label)
-        machine = ["--topology", os.path.join(ROOT, "examples", "topologies", cell["machine"] + ".topo"),
-                   *machine_options(cell["machine"], cell["ranks"])]
+        with open(os.path.join(ROOT, "examples", "topologies", cell["machine"] + ".topo"), encoding="utf-8") as f:
+            text = set_numbers(f.read(), ("param",), machine_numbers(cell["machine"], cell["ranks"]))
+        with open(f"{base}.topo", "w", encoding="utf-8") as f:
+            f.write(text)
+        machine = ["--topology", f"{base}.topo"]
         folder = "multi" if cell["plan"] in MULTI else "pairs"
         inputs = {"ours": (os.path.join(ROOT, "examples", folder, cell["plan"] + ".plan"), f"{base}.plan", "-O3"),
                   "chimera": (os.path.join(HERE, "chimera", cell["plan"] + ".ir"), f"{base}-chimera.ir", "-O0")}
@@ -195,7 +196,7 @@ class Bench:
         if ends["ours"] != ends["chimera"]:
             sys.exit(f"sim.py: {label}: the forms end in other layouts: {ends}")
         for form in inputs:
-            for library in (False, True):
+            for library in (False, True) if cell["library"] else (False,):
                 times, error = self.simulate(f"{base}-{form}.c", platform, cell["ranks"], library)
                 key = "library_s" if library else "own_s"
                 if error:
@@ -210,12 +211,13 @@ class Bench:
 # ---- what is run
 
 
-def matrix(plans, quick):
+def matrix(plans, quick, own_only):
     """Cells in order of the tables."""
     cells = []
 
     def add(plan, machine, ranks, size):
-        cells.append({"plan": plan, "machine": machine, "ranks": ranks, "size": size})
+        library = not own_only and (not quick or machine == "switch")
+        cells.append({"plan": plan, "machine": machine, "ranks": ranks, "size": size, "library": library})
 
     for size in ("64 MiB", "64 KiB") if quick else SIZES:
         for machine in ("switch", "torus_2d", "nodes_of_4", "nvlink_shared_nic") if quick else MACHINES:
@@ -350,7 +352,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chimerac")
     parser.add_argument("plan", nargs="*", default=[*PAIRS, *MULTI])
-    parser.add_argument("--quick", action="store_true", help="64 MiB and 64 KiB, 8 or 16 ranks, four machines")
+    parser.add_argument("--quick", action="store_true", help="64 MiB and 64 KiB, 8 or 16 ranks, four machines; library on the switch only")
+    parser.add_argument("--own-only", action="store_true", help="leave out the runs with library collectives")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at a time (2); a large one takes some gigabytes")
     parser.add_argument("--json", help="write the figures to this file too")
     parser.add_argument("--markdown", help="write the tables to this file too")
@@ -358,7 +361,7 @@ def main():
     args = parser.parse_intermixed_args()
     bench = Bench(os.path.abspath(args.chimerac), args.cache)
     with ThreadPoolExecutor(args.jobs) as pool:
-        cells = list(pool.map(bench.run, matrix(args.plan, args.quick)))
+        cells = list(pool.map(bench.run, matrix(args.plan, args.quick, args.own_only)))
     text = "\n".join(report(cells)) + "\n"
     sys.stdout.write(text)
     if args.markdown:
