@@ -42,13 +42,21 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
     ChmIrLayout *layout;
     ChmIrAttrs *attrs;
     ChmIrAttr attr;
+    ChmIrStep step;
+    ChmIrBody *body;
+    ChmTopologyText *topology;
+    ChmLevelText *level;
+    ChmPropertyTexts *properties;
+    ChmPropertyText property;
+    ChmQuantityText quantity;
 }
 
-%token <text> PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
+%token <text> DECIMAL "a number with a point"
+%token <text> TOPOLOGY "'topology'" PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
 %token <number> NUMBER "a number"
 %token NEWLINE "end of line" ARROW "'->'" BAD "a stray character"
 %token YYEOF 0 "end of input"
-%token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
+%token '{' "'{'" '}' "'}'" ';' "';'" '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
 
 %type <name> name value
 %type <pair> pair
@@ -58,6 +66,14 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
 %type <layout> layout splits type
 %type <attrs> attrs
 %type <attr> attr
+%type <body> body steps
+%type <step> step
+%type <name> unit
+%type <topology> parts
+%type <level> level size
+%type <properties> properties
+%type <property> property setting grid
+%type <quantity> quantity amount
 
 %%
 
@@ -71,10 +87,61 @@ line:
     PLAN name                                  { chm_ir_plan(r, @$, $2); }
   | MESH name '(' ')'                          { chm_ir_mesh(r, @$, $2, NULL); }
   | MESH name '(' pairs ')'                    { chm_ir_mesh(r, @$, $2, $4); }
+  | TOPOLOGY name '{' parts '}'                { $4->name = $2; $4->span = @$; chm_ir_topology(r, @$, $4); }
   | TENSOR name ':' name '[' sizes ']'         { chm_ir_tensor(r, @$, $2, $4, $6); }
-  | value '=' name value attrs type            { chm_ir_op(r, @$, $1, $3, $4, $5, $6); }
-  | value '=' name attrs type                  { chm_ir_op(r, @$, $1, $3, (ChmIrName){0}, $4, $5); }
+  | value '=' name value attrs body type       { chm_ir_op(r, @$, $1, $3, $4, $5, $6, $7); }
+  | value '=' name attrs type                  { chm_ir_op(r, @$, $1, $3, (ChmIrName){0}, $4, NULL, $5); }
   | name name '=' value                        { chm_ir_sink(r, @$, $1, $2, $4); }
+  ;
+
+parts:
+    %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmTopologyText); }
+  | parts level             { PUSH(&$$->levels, $2); }
+  | parts setting           { PUSH(&$$->properties, $2); }
+  ;
+
+level:
+    name name size '{' properties '}' { $$ = $3; $$->word = $1; $$->name = $2; $$->properties = *$5; }
+  ;
+
+size:
+    %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmLevelText); }
+  | NUMBER                  { $$ = CHM_NEW(&r->ctx->arena, ChmLevelText); $$->sized = true;
+                              $$->ranks = (ChmWrittenInt){@1, $1, NULL}; }
+  | '(' names ')'           { $$ = CHM_NEW(&r->ctx->arena, ChmLevelText); $$->by_axes = true; $$->axes = *$2; }
+  ;
+
+properties:
+    %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmPropertyTexts); }
+  | properties property     { PUSH($$, $2); }
+  ;
+
+property:
+    name ';'                { $$ = (ChmPropertyText){.name = $1, .form = CHM_FORM_FLAG}; }
+  | name grid ';'           { $$ = $2; $$.name = $1; $$.form = CHM_FORM_GRID; }
+  | setting
+  ;
+
+setting:
+    name '=' quantity ';'   { $$ = (ChmPropertyText){.name = $1, .form = CHM_FORM_QUANTITY, .quantity = $3}; }
+  ;
+
+grid:
+    NUMBER                  { $$ = (ChmPropertyText){{0}}; PUSH(&$$.grid, ((ChmWrittenInt){@1, $1, NULL})); }
+  | grid name NUMBER        { chm_ir_by(r, $2); PUSH(&$$.grid, ((ChmWrittenInt){@3, $3, NULL})); }
+  ;
+
+quantity: amount unit       { $$ = $1; $$.unit = $2; $$.span = @$; } ;
+
+amount:
+    NUMBER                  { $$ = (ChmQuantityText){.whole = {@1, $1, NULL}}; }
+  | DECIMAL                 { $$ = (ChmQuantityText){.digits = $1}; }
+  ;
+
+unit:
+    %empty                  { $$ = (ChmIrName){0}; }
+  | name
+  | name '/' name           { $$ = (ChmIrName){chm_arena_printf(&r->ctx->arena, "%s/%s", $1.text, $3.text), @$}; }
   ;
 
 sizes: pairs ;
@@ -85,6 +152,18 @@ pairs:
   ;
 
 pair: name '=' NUMBER       { $$ = (ChmIrPair){$1, $3, @$}; } ;
+
+body:
+    %empty                  { $$ = NULL; }
+  | '{' NEWLINE steps '}'   { $$ = $3; }
+  ;
+
+steps:
+    step                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrBody); PUSH($$, $1); }
+  | steps step              { PUSH($$, $2); }
+  ;
+
+step: name attrs ':' layout NEWLINE { $$ = (ChmIrStep){$1, $2, $4, @$}; } ;
 
 attrs:
     %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmIrAttrs); }

@@ -3,7 +3,7 @@
  * plan.y - grammar of the plan language; grammar/language.md is its manual. Actions only hand on to front/plan_parse.c.
  *
  * Recovery. A statement ends at its ';' or at the '}' of the step; a declaration at the next declaration. A ';' that is
- * only missing is put in. What was being declared is kept as bad, so that its uses are not reported as unknown.
+ * only missing is put in, and so are the '}'s of a topology that a declaration shows to be missing. What was being declared is kept as bad, so that its uses are not reported as unknown.
  *
  * The parser's stack is on the C stack and never grows: only parentheses can make it deep.
  */
@@ -33,6 +33,8 @@
     ChmDimUse *dim;
     ChmPartialUse *partial;
     ChmLayoutText *layout;
+    ChmQuantityText *quantity;
+    ChmPropertyText *grid;
     bool whole;
 }
 
@@ -53,8 +55,10 @@ static void yyerror(const ChmSpan *at, ChmParser *p, const char *message);
 %token END 0 "end of file"
 %token <name> NAME "name"
 %token <expr> NUMBER "number"
+%token <name> DECIMAL "number with a point" STRING "file name"
 %token PLAN "plan" PARAM "param" MESH "mesh" TENSOR "tensor" STEP "step"
 %token INPUT "input" OUTPUT "output" PARTIAL "partial" AT "at"
+%token TOPOLOGY "topology" USE "use"
 %token ARROW "->" SEMI ";" COMMA "," COLON ":" EQUALS "="
 %token LPAREN "(" RPAREN ")" LBRACK "[" RBRACK "]" LBRACE "{" RBRACE "}"
 %token PLUS "+" MINUS "-" TIMES "*" SLASH "/" PERCENT "%"
@@ -63,13 +67,15 @@ static void yyerror(const ChmSpan *at, ChmParser *p, const char *message);
 %left "*" "/" "%"
 %precedence NEGATION
 
-%type <expr> expr
+%type <expr> expr ranks
 %type <names> names
 %type <sizeds> sizes size_list
 %type <pins> pins
 %type <dim> dim
 %type <partial> partial owed
 %type <layout> dims layout
+%type <quantity> amount quantity
+%type <grid> grid
 %type <whole> semi
 
 %%
@@ -91,6 +97,9 @@ item:
   | tensor NAME ":" NAME "[" sizes "]" semi       { chm_ast_tensor(p, @$, $2, $4, $6, $8); }
   | tensor NAME error                             { chm_ast_tensor(p, @$, $2, $2, NULL, false); }
   | step_open stmts last "}"
+  | topology_open parts parts_last "}"            { chm_ast_topology_end(p, @$); }
+  | use STRING semi                               { chm_ast_use(p, $2, $3); }
+  | use error                                     { chm_ast_bad_use(p, @1); }
   ;
 
 /* The words that end the skipping after an error. */
@@ -98,6 +107,8 @@ plan: "plan" { yyerrok; };
 param: "param" { yyerrok; };
 mesh: "mesh" { yyerrok; };
 tensor: "tensor" { yyerrok; };
+topology: "topology" { yyerrok; };
+use: "use" { yyerrok; };
 
 semi:
     ";"                                           { $$ = true; }
@@ -143,6 +154,90 @@ last: /* a statement that the '}' cut short */
 owed:
     %empty                                        { $$ = NULL; }
   | partial
+  ;
+
+topology_open:
+    topology NAME "{"                             { chm_ast_topology(p, @1, $2); }
+  | topology error "{"                            { chm_ast_topology(p, @1, (ChmName){0}); yyerrok; }
+  ;
+
+parts: /* of a topology */
+    %empty
+  | parts part
+  ;
+
+part:
+    level_open properties properties_last "}"     { chm_ast_level_end(p); }
+  | NAME "=" quantity semi                        { chm_ast_property(p, $1, $3, NULL); (void)$4; }
+  | NAME NAME error part_end                      { yyerrok; }
+  | NAME error part_end                           { yyerrok; }
+  | error ";"                                     { yyerrok; }
+  ;
+
+part_end: /* of a level that has no '{' */
+    ";"
+  | "}"
+  ;
+
+parts_last:
+    %empty
+  | error
+  ;
+
+level_open:
+    NAME NAME "{"                                 { chm_ast_level(p, $1, $2, NULL, NULL); }
+  | NAME NAME ranks "{"                           { chm_ast_level(p, $1, $2, $3, NULL); }
+  | NAME NAME "(" names ")" "{"                   { chm_ast_level(p, $1, $2, NULL, $4); }
+  | NAME NAME error "{"                           { chm_ast_level(p, $1, $2, NULL, NULL); yyerrok; }
+  | NAME error "{"                                { chm_ast_level(p, $1, $1, NULL, NULL); yyerrok; }
+  ;
+
+ranks: /* an expression that does not begin with a parenthesis: in parentheses stand axes */
+    NUMBER
+  | NAME                                          { $$ = chm_ast_param_ref(p, $1); }
+  | "-" expr %prec NEGATION                       { $$ = chm_ast_expr(p, CHM_EXPR_NEG, @$, $2, NULL); }
+  | ranks "+" expr                                { $$ = chm_ast_expr(p, CHM_EXPR_ADD, @$, $1, $3); }
+  | ranks "-" expr                                { $$ = chm_ast_expr(p, CHM_EXPR_SUB, @$, $1, $3); }
+  | ranks "*" expr                                { $$ = chm_ast_expr(p, CHM_EXPR_MUL, @$, $1, $3); }
+  | ranks "/" expr                                { $$ = chm_ast_expr(p, CHM_EXPR_DIV, @$, $1, $3); }
+  | ranks "%" expr                                { $$ = chm_ast_expr(p, CHM_EXPR_MOD, @$, $1, $3); }
+  ;
+
+properties:
+    %empty
+  | properties property
+  ;
+
+property:
+    NAME semi                                     { chm_ast_property(p, $1, NULL, NULL); (void)$2; }
+  | NAME "=" quantity semi                        { chm_ast_property(p, $1, $3, NULL); (void)$4; }
+  | NAME grid semi                                { chm_ast_property(p, $1, NULL, $2); (void)$3; }
+  | "mesh" grid semi                              { chm_ast_property(p, (ChmName){"mesh", @1}, NULL, $2); (void)$3; }
+  | error ";"                                     { yyerrok; }
+  ;
+
+properties_last:
+    %empty
+  | error
+  ;
+
+quantity:
+    amount                                        { $$ = chm_ast_quantity(p, $1, @$, (ChmName){0}, (ChmName){0}); }
+  | amount NAME                                   { $$ = chm_ast_quantity(p, $1, @$, $2, (ChmName){0}); }
+  | amount NAME "/" NAME                          { $$ = chm_ast_quantity(p, $1, @$, $2, $4); }
+  ;
+
+amount:
+    NUMBER                                        { $$ = chm_ast_amount(p, $1, (ChmName){0}); }
+  | DECIMAL                                       { $$ = chm_ast_amount(p, NULL, $1); }
+  | NAME                                          { $$ = chm_ast_amount(p, chm_ast_param_ref(p, $1), (ChmName){0}); }
+  | "(" expr ")"                                  { $$ = chm_ast_amount(p, $2, (ChmName){0}); }
+  | "-" amount                                    { $$ = $2; $$->negative = !$$->negative; }
+  ;
+
+grid:
+    expr                                          { $$ = chm_ast_grid(p, NULL, (ChmName){0}, $1); }
+  | grid NAME expr                                { $$ = chm_ast_grid(p, $1, $2, $3); }
   ;
 
 layout:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * chrt.h - the runtime that emitted C calls: one blocking function per communication op, over MPI 3.1.
+ * chrt.h - the runtime that emitted C calls: layout changes as tasks, over MPI 3.1.
  *
  * A value is one logical tensor in a layout (ChrtType). Every rank holds its block: contiguous, row-major in the
- * declared order of dims. An op takes a value from one layout to another; the data of the logical tensor stay the same.
+ * declared order of dims. A step takes a value from one layout to another; the data of the logical tensor stay the
+ * same. Steps are data; a task is a chain of them, prepared once and run any number of times.
  *
  *   enum { AXIS_pp = 1, AXIS_tp };                        axes count from 1: 0 ends a list
  *   enum { DIM_seq, DIM_hidden };                         dims count from 0
@@ -11,20 +12,24 @@
  *   static const ChrtType type_1 = { .dtype = CHRT_F32, .ndims = 2, .size = { 8192, 2048 },
  *                                    .split = { [DIM_seq] = { AXIS_tp } }, .at = { { AXIS_pp, 0 } } };
  *
+ *   static const ChrtStep step_1 = { CHRT_REDUCE_SCATTER, "%1", &type_x0, &type_1, .over = { AXIS_tp },
+ *                                    .dim = DIM_seq };
+ *
  *   chrt_create(comm, &mesh, groups, ngroups, hash, "tp_pp", &rt, message);                      collective
  *   chrt_arena(rt, bytes, &arena);                                                               collective
+ *   chrt_prepare(rt, &step_1, 1, NULL, &task);                                                   collective
  *   chrt_enter(rt, 2, (const ChrtBuffer[]){ { "x", &type_x0, x }, { "x2", &type_x2, x2 } });     collective
- *   chrt_reduce_scatter(rt, "%1", &type_x0, x, &type_1, v1, CHRT_AXES(AXIS_tp), DIM_seq);
+ *   chrt_run(task, x, v1);        or chrt_start(task, x, v1); ... chrt_wait(task);
  *   chrt_destroy(rt);                                                                            collective
  *
- * All ranks make the same calls in the same order. Ranks where a value is absent (pinned elsewhere) on both sides
- * return at once, and their buffers are not looked at; NULL is legal wherever the local block is absent or empty.
- * The two buffers of an op must not overlap.
+ * All ranks make the same calls in the same order. Ranks where a value is absent (pinned elsewhere) on both sides take
+ * no part, and their buffers are not looked at; NULL is legal wherever the local block is absent or empty. The two
+ * buffers of a task must not overlap.
  *
- * Errors: 0 or a negative ChrtStatus; chrt_error_message says which op and why. chrt_create, chrt_arena and chrt_enter
- * agree on their result, so every rank returns an error together. An error out of an op itself may be one rank's own:
- * the others then wait for it, and the caller must end the program (MPI_Abort). A context that had an MPI error is
- * broken: its ops repeat the status, and chrt_destroy leaves alone what MPI may still be writing to.
+ * Errors: 0 or a negative ChrtStatus; chrt_error_message says which op and why. chrt_create, chrt_arena, chrt_prepare
+ * and chrt_enter agree on their result, so every rank returns an error together. An error while a task runs may be one
+ * rank's own: the others then wait for it, and the caller must end the program (MPI_Abort). A context that had an MPI
+ * error is broken: its tasks repeat the status, and chrt_destroy leaves alone what MPI may still be writing to.
  */
 #ifndef CHRT_H
 #define CHRT_H
@@ -53,6 +58,8 @@ typedef enum ChrtStatus {
     CHRT_ERR_MEMORY = -5,   /* an allocation failed */
     CHRT_ERR_TYPE = -6,     /* the op does not lead from the one type to the other: a defect of the caller */
     CHRT_ERR_GROUP = -7,    /* the op's group was not in the list given to chrt_create: a defect of the caller */
+    CHRT_ERR_CUT = -8,      /* the chain cannot be cut along the dim: a defect of the caller */
+    CHRT_ERR_STATE = -9,    /* a task that is under way was started again: a defect of the caller */
 } ChrtStatus;
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
@@ -110,11 +117,12 @@ typedef struct ChrtType {
 
 typedef struct ChrtCtx ChrtCtx;
 
-/* Collective over comm. Checks that comm has the mesh's ranks and that all ranks give the same schedule_hash (and mesh
- * and groups), then makes every communicator on a duplicate of comm, in the order of the list. A group is needed for
- * the axes of every op, as a sequence, except exchange, reduce_exchange, slice, drop and copy; for shift, broadcast
- * and reduce it is { axis }. Repeated lists and groups of one rank cost nothing. mesh and plan must outlive the
- * context. On failure *ctx is NULL and message, if not NULL, holds the reason (CHRT_MESSAGE_BYTES bytes). */
+/* Collective over comm. Checks that comm has the mesh's ranks and that all ranks give the same schedule_hash (and mesh,
+ * groups, CHRT_COLLECTIVES), and works on a duplicate of comm from then on. A group is needed for the axes of every op,
+ * as a sequence, except exchange, reduce_exchange, slice, drop and copy; for shift, broadcast and reduce it is
+ * { axis }. Repeated lists and groups of one rank cost nothing; a communicator each is made only for
+ * CHRT_COLLECTIVES=library. mesh and plan must outlive the context. On failure *ctx is NULL and message, if not NULL,
+ * holds the reason (CHRT_MESSAGE_BYTES bytes). */
 ChrtStatus chrt_create(MPI_Comm comm, const ChrtMesh *mesh, const ChrtAxes *groups, int32_t ngroups,
                        uint64_t schedule_hash, const char *plan, ChrtCtx **ctx, char *message) CHRT_MUST_USE;
 
@@ -131,8 +139,12 @@ typedef struct ChrtBuffer {
 /* Collective: CHRT_ERR_NULL on every rank when a buffer is missing on any. One small all_reduce. */
 ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t n, const ChrtBuffer *buffers) CHRT_MUST_USE;
 
-/* Collective; NULL is fine. */
+/* Collective; NULL is fine. Finishes tasks that nobody waited for. */
 void chrt_destroy(ChrtCtx *ctx);
+
+/* For a create that cannot go on after chrt_create: copies the text of the last error to message, if that is not NULL,
+ * destroys the context, and returns the status. Collective. */
+ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message);
 
 /* Text of the last error, "" before the first; lives as long as the context. */
 const char *chrt_error_message(const ChrtCtx *ctx);
@@ -140,60 +152,65 @@ const char *chrt_error_message(const ChrtCtx *ctx);
 /* A short constant name of a status, for programs that have no context at hand. */
 const char *chrt_status_name(ChrtStatus status);
 
-/* ---- ops -------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
-/* Each: the value `in` of type `from` becomes `out` of type `to`. name is the result's name in the schedule ("%1") and
- * appears in messages as "reduce_scatter %1: ...". over is a sequence: members are ordered row-major in it.
- *
+typedef enum ChrtOp {
+    CHRT_ALL_REDUCE,      /* over is partial -> replicated */
+    CHRT_REDUCE_SCATTER,  /* over is partial -> appended to the split of dim */
+    CHRT_ALL_GATHER,      /* over ends the split of dim, in this order -> replicated */
+    CHRT_ALL_TO_ALL,      /* over ends the split of dim -> appended to the split of to_dim */
+    CHRT_SLICE,           /* over is replicated -> appended to the split of dim; local */
+    CHRT_SHIFT,           /* at(axis = source) -> at(axis = target) */
+    CHRT_BROADCAST,       /* at(axis = source) -> replicated */
+    CHRT_REDUCE,          /* axis is partial -> at(axis = target) */
+    CHRT_DROP,            /* axis is replicated -> at(axis = target); local */
+    CHRT_EXCHANGE,        /* any layout to any other with the same partial axes */
+    CHRT_REDUCE_EXCHANGE, /* any to any whose partial axes are a proper subset; the rest are settled at the receiver */
+    CHRT_COPY,            /* the same type on both sides; local, for outputs that are inputs */
+} ChrtOp;
+
+/* One layout change: the value of type `from` becomes one of type `to`. name is the result's name in the schedule ("%1")
+ * and appears in messages as "reduce_scatter %1: ...". over is a sequence: members are ordered row-major in it. */
+typedef struct ChrtStep {
+    ChrtOp op;
+    const char *name;
+    const ChrtType *from, *to;
+    ChrtAxes over;
+    int32_t dim, to_dim;
+    int32_t axis, source, target;
+} ChrtStep;
+
+/* Cuts a chain of steps into chunks along a dim, so that a chunk travels while the next is being reduced. F = the finer
+ * of the splits that the dim has at the two ends of the chain (one must be a prefix of the other), K = its blocks:
+ * chunk i is block b * chunks + i of K * chunks, for every b. Sizes need not divide; chunks may be empty. */
+typedef struct ChrtCut {
+    int32_t dim, chunks;
+} ChrtCut;
+
+typedef struct ChrtTask ChrtTask;
+
+/* Collective. Checks the chain of steps (each starts in the layout where the one before ends), finds every message,
+ * copy and sum that this rank will make, and allocates all that running it takes. cut = NULL: in one piece. The task
+ * lives as long as the context; so must the names of the steps, but nothing else of them. O(members) memory a step and
+ * chunk, O(ranks) for exchanges. CHRT_ERR_TYPE, CHRT_ERR_GROUP, CHRT_ERR_CUT, CHRT_ERR_MEMORY; on failure *task is
+ * NULL. */
+ChrtStatus chrt_prepare(ChrtCtx *ctx, const ChrtStep *steps, int32_t nsteps, const ChrtCut *cut,
+                        ChrtTask **task) CHRT_MUST_USE;
+
+/* Bytes of this rank's scratch memory for the task. */
+int64_t chrt_task_bytes(const ChrtTask *task);
+
+/* Posts what can be posted, and returns. All ranks start and wait in one order. in and out belong to the task until it
+ * has been waited for; a task is not started again before that. Allocates nothing.
  * Sums of f16 and bf16 are made in f32, in member order, and rounded once; integers wrap. */
+ChrtStatus chrt_start(ChrtTask *task, const void *in, void *out) CHRT_MUST_USE;
 
-/* over is partial -> replicated. */
-ChrtStatus chrt_all_reduce(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                           void *out, const uint8_t *over) CHRT_MUST_USE;
+/* Until the task is done; drives all that are started. At once if the task is not started. */
+ChrtStatus chrt_wait(ChrtTask *task) CHRT_MUST_USE;
 
-/* over is partial -> appended to the split of dim. */
-ChrtStatus chrt_reduce_scatter(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                               void *out, const uint8_t *over, int32_t dim) CHRT_MUST_USE;
-
-/* over ends the split of dim, in this order -> replicated. */
-ChrtStatus chrt_all_gather(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                           void *out, const uint8_t *over, int32_t dim) CHRT_MUST_USE;
-
-/* over ends the split of from_dim -> appended to the split of to_dim. */
-ChrtStatus chrt_all_to_all(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                           void *out, const uint8_t *over, int32_t from_dim, int32_t to_dim) CHRT_MUST_USE;
-
-/* over is replicated -> appended to the split of dim. Local. */
-ChrtStatus chrt_slice(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                      void *out, const uint8_t *over, int32_t dim) CHRT_MUST_USE;
-
-/* at(axis = source) -> at(axis = target). */
-ChrtStatus chrt_shift(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                      void *out, int32_t axis, int32_t source, int32_t target) CHRT_MUST_USE;
-
-/* at(axis = source) -> replicated. */
-ChrtStatus chrt_broadcast(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                          void *out, int32_t axis, int32_t source) CHRT_MUST_USE;
-
-/* axis is partial -> at(axis = target). */
-ChrtStatus chrt_reduce(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                       void *out, int32_t axis, int32_t target) CHRT_MUST_USE;
-
-/* axis is replicated -> at(axis = at). Local. */
-ChrtStatus chrt_drop(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                     void *out, int32_t axis, int32_t at) CHRT_MUST_USE;
-
-/* Any layout to any other with the same partial axes. */
-ChrtStatus chrt_exchange(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                         void *out) CHRT_MUST_USE;
-
-/* Any layout to any other whose partial axes are a proper subset; the rest are settled at the receiver. */
-ChrtStatus chrt_reduce_exchange(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in,
-                                const ChrtType *to, void *out) CHRT_MUST_USE;
-
-/* The same type on both sides; a local copy, for outputs that are inputs. */
-ChrtStatus chrt_copy(ChrtCtx *ctx, const char *name, const ChrtType *from, const void *in, const ChrtType *to,
-                     void *out) CHRT_MUST_USE;
+/* Start and wait. With CHRT_COLLECTIVES=library in the environment at chrt_create (the same on all ranks), tasks of one
+ * step in one piece use MPI's own collective where there is one; the default is 'own'. */
+ChrtStatus chrt_run(ChrtTask *task, const void *in, void *out) CHRT_MUST_USE;
 
 /* ---- geometry: pure functions, no MPI --------------------------------------------------------------------------- */
 

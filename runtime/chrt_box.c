@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * chrt_box.c - strided copies between row-major blocks.
+ * chrt_box.c - row-major blocks, and strided walks through two of them.
  */
 #include "chrt_internal.h"
-
-#include <string.h>
 
 int64_t chrt_box_elems(const ChrtBox *box)
 {
@@ -40,6 +38,24 @@ bool chrt_box_contiguous(const ChrtBox *box, const ChrtBox *region, int64_t *off
         stride *= box->n[d];
     }
     return contiguous;
+}
+
+int64_t chrt_box_part(const ChrtBox *box, int64_t first, int64_t last, ChrtBox *part)
+{
+    int64_t left = last - first, inside = 1, at = first, taken = 1;
+    *part = *box;
+    for (int32_t d = box->ndims - 1; d >= 0; d--) {
+        int64_t index = at % box->n[d], most = box->n[d] - index;
+        /* The part covers dim d as long as it begins where the dims inside do and has room for a row of them. */
+        bool grows = first % inside == 0 && inside <= left && taken == inside;
+        int64_t n = grows ? (left / inside < most ? left / inside : most) : 1;
+        part->lo[d] = box->lo[d] + index;
+        part->n[d] = n;
+        taken *= n;
+        inside *= box->n[d];
+        at /= box->n[d];
+    }
+    return taken;
 }
 
 ChrtRuns chrt_runs(const ChrtBox *region, int64_t first, int64_t last, const ChrtBox *a, const ChrtBox *b)
@@ -105,14 +121,4 @@ bool chrt_runs_next(ChrtRuns *runs, int64_t *a_offset, int64_t *b_offset, int64_
     for (int32_t s = 0; s < 2; s++)
         runs->offset[s] += runs->packed[s] ? runs->run : move[s];
     return true;
-}
-
-void chrt_box_copy(int32_t elem_bytes, const ChrtBox *region, int64_t first, int64_t last, const ChrtBox *a_box,
-                   const void *a, const ChrtBox *b_box, void *b)
-{
-    ChrtRuns runs = chrt_runs(region, first, last, a_box, b_box);
-    int64_t a_offset, b_offset, elems;
-    while (chrt_runs_next(&runs, &a_offset, &b_offset, &elems))
-        memcpy((unsigned char *)b + b_offset * elem_bytes, (const unsigned char *)a + a_offset * elem_bytes,
-               (size_t)(elems * elem_bytes));
 }

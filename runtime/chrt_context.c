@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * chrt_context.c - life of a context: agreement at creation, communicators, memory, errors.
+ * chrt_context.c - life of a context: agreement at creation, groups, memory, errors.
  */
-#include "chrt_internal.h"
+#include "chrt_task.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -43,18 +43,39 @@ const char *chrt_status_name(ChrtStatus status)
         return "types do not fit the op";
     case CHRT_ERR_GROUP:
         return "unknown group";
+    case CHRT_ERR_CUT:
+        return "no such cut";
+    case CHRT_ERR_STATE:
+        return "task is under way";
     }
     return "unknown status";
 }
 
-/* A failed MPI call outside ops. */
-static ChrtStatus fail_mpi(ChrtCtx *ctx, const char *what, int mpi_error)
+ChrtStatus chrt_fail_mpi(ChrtCtx *ctx, const char *what, const char *name, int mpi_error)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(mpi_error, text, &length);
     ctx->broken = CHRT_ERR_MPI;
-    return chrt_fail(ctx, CHRT_ERR_MPI, "%s: %s", what, text);
+    return chrt_fail(ctx, CHRT_ERR_MPI, "%s%s%.64s: %s", what, *name ? " " : "", name, text);
+}
+
+static ChrtStatus fail_mpi(ChrtCtx *ctx, const char *what, int mpi_error)
+{
+    return chrt_fail_mpi(ctx, what, "", mpi_error);
+}
+
+ChrtStatus chrt_agree(ChrtCtx *ctx, const char *what, ChrtStatus mine)
+{
+    int worst = 0, code = mine;
+    int rc = MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MIN, ctx->comm);
+    if (mine < 0)
+        return mine;
+    if (rc != MPI_SUCCESS)
+        return fail_mpi(ctx, what, rc);
+    if (worst < 0)
+        return chrt_fail(ctx, (ChrtStatus)worst, "%s: %s on another rank", what, chrt_status_name((ChrtStatus)worst));
+    return CHRT_OK;
 }
 
 /* ---- creation -------------------------------------------------------------------------------------------------- */
@@ -114,7 +135,7 @@ static void sum_wrap(void *in, void *inout, int *count, MPI_Datatype *type)
     chrt_sum_add(CHRT_U8, inout, in, *count);
 }
 
-static const ChrtGroup *find(const ChrtCtx *ctx, const uint8_t *moving)
+const ChrtGroup *chrt_group_find(const ChrtCtx *ctx, const uint8_t *moving)
 {
     for (int32_t g = 0; g < ctx->ngroups; g++)
         if (!memcmp(ctx->groups[g].axes, moving, sizeof(ChrtAxes)))
@@ -122,27 +143,15 @@ static const ChrtGroup *find(const ChrtCtx *ctx, const uint8_t *moving)
     return NULL;
 }
 
-/* Makes the communicator of one list, unless there is one or the group is the rank alone. Members that share
- * everything but the axes share the colour; the key is the place in the list's own order. */
-static ChrtStatus add_group(ChrtCtx *ctx, const uint8_t *axes)
+/* A communicator with the group's members in order, for the library's collectives. Members that share everything but
+ * the axes share the colour; the key is the place in the list's own order. */
+static ChrtStatus add_comm(ChrtCtx *ctx, ChrtGroup *group)
 {
-    ChrtAxes moving, others = {0};
-    if (!chrt_axes_moving(ctx->mesh, axes, moving))
-        return chrt_fail(ctx, CHRT_ERR_GROUP, "create: a group names an axis that the mesh lacks");
-    if (!moving[0] || find(ctx, moving))
-        return CHRT_OK;
+    ChrtAxes others = {0};
     int32_t n = 0;
     for (int32_t a = 1; a <= ctx->mesh->naxes; a++)
-        if (!memchr(moving, a, sizeof moving))
+        if (!memchr(group->axes, a, sizeof group->axes))
             others[n++] = (uint8_t)a;
-
-    ChrtGroup *group = &ctx->groups[ctx->ngroups];
-    memcpy(group->axes, moving, sizeof moving);
-    group->comm = MPI_COMM_NULL;
-    group->me = chrt_index_in(ctx->mesh, ctx->rank, moving);
-    group->size = chrt_group_members(ctx->mesh, ctx->rank, moving, NULL);
-    group->members = malloc((size_t)group->size * sizeof *group->members);
-    ctx->ngroups++;
     int rc = MPI_Comm_split(ctx->comm, chrt_index_in(ctx->mesh, ctx->rank, others), group->me, &group->comm);
     if (rc != MPI_SUCCESS)
         return fail_mpi(ctx, "create: MPI_Comm_split", rc);
@@ -152,12 +161,31 @@ static ChrtStatus add_group(ChrtCtx *ctx, const uint8_t *axes)
 
     char name[MPI_MAX_OBJECT_NAME];
     size_t used = (size_t)snprintf(name, sizeof name, "%.40s", ctx->plan);
-    for (const uint8_t *a = moving; *a && used < sizeof name; a++)
-        used += (size_t)snprintf(name + used, sizeof name - used, "%c%.16s", a == moving ? ':' : ',',
+    for (const uint8_t *a = group->axes; *a && used < sizeof name; a++)
+        used += (size_t)snprintf(name + used, sizeof name - used, "%c%.16s", a == group->axes ? ':' : ',',
                                  ctx->mesh->axis[*a - 1].name);
     rc = MPI_Comm_set_name(group->comm, name);
     if (rc != MPI_SUCCESS)
         return fail_mpi(ctx, "create: MPI_Comm_set_name", rc);
+    return CHRT_OK;
+}
+
+/* Unless there is one already or the group is the rank alone. */
+static ChrtStatus add_group(ChrtCtx *ctx, const uint8_t *axes)
+{
+    ChrtAxes moving;
+    if (!chrt_axes_moving(ctx->mesh, axes, moving))
+        return chrt_fail(ctx, CHRT_ERR_GROUP, "create: a group names an axis that the mesh lacks");
+    if (!moving[0] || chrt_group_find(ctx, moving))
+        return CHRT_OK;
+    ChrtGroup *group = &ctx->groups[ctx->ngroups++];
+    memcpy(group->axes, moving, sizeof moving);
+    group->comm = MPI_COMM_NULL;
+    group->me = chrt_index_in(ctx->mesh, ctx->rank, moving);
+    group->size = chrt_group_members(ctx->mesh, ctx->rank, moving, NULL);
+    group->members = malloc((size_t)group->size * sizeof *group->members);
+    if (ctx->library)
+        CHRT_TRY(add_comm(ctx, group));
     if (!group->members)
         return chrt_fail(ctx, CHRT_ERR_MEMORY, "create: out of memory");
     chrt_group_members(ctx->mesh, ctx->rank, moving, group->members);
@@ -176,13 +204,13 @@ static ChrtStatus set_up(ChrtCtx *ctx, const ChrtAxes *groups, int32_t ngroups)
         if (status < 0 && mine == CHRT_OK)
             mine = status;
     }
-    int worst = 0, code = mine;
-    rc = MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MIN, ctx->comm);
-    if (rc != MPI_SUCCESS)
-        return fail_mpi(ctx, "create", rc);
-    if (worst < 0 && mine == CHRT_OK)
-        return chrt_fail(ctx, (ChrtStatus)worst, "create: %s on another rank", chrt_status_name((ChrtStatus)worst));
-    return mine;
+    void *value = NULL;
+    int found = 0;
+    rc = MPI_Comm_get_attr(ctx->comm, MPI_TAG_UB, &value, &found);
+    if (rc != MPI_SUCCESS && mine == CHRT_OK)
+        mine = fail_mpi(ctx, "create: MPI_Comm_get_attr", rc);
+    ctx->max_tag = found && value ? *(int *)value : 32767;
+    return chrt_agree(ctx, "create", mine);
 }
 
 ChrtStatus chrt_create(MPI_Comm comm, const ChrtMesh *mesh, const ChrtAxes *groups, int32_t ngroups,
@@ -197,6 +225,8 @@ ChrtStatus chrt_create(MPI_Comm comm, const ChrtMesh *mesh, const ChrtAxes *grou
     ctx->mesh = mesh;
     ctx->plan = plan;
     ctx->comm = MPI_COMM_NULL;
+    const char *collectives = getenv("CHRT_COLLECTIVES");
+    ctx->library = collectives && !strcmp(collectives, "library");
     ctx->sum_wrap = MPI_OP_NULL;
     ctx->groups = calloc((size_t)(ngroups > 0 ? ngroups : 1), sizeof *ctx->groups);
     memory = memory && ctx->groups;
@@ -212,7 +242,7 @@ ChrtStatus chrt_create(MPI_Comm comm, const ChrtMesh *mesh, const ChrtAxes *grou
     if (rc != MPI_SUCCESS)
         status = fail_mpi(ctx, "create", rc);
     else
-        status = agree(ctx, whole_hash(mesh, groups, ngroups, schedule_hash), memory);
+        status = agree(ctx, whole_hash(mesh, groups, ngroups, schedule_hash + ctx->library), memory);
     if (status == CHRT_OK)
         status = set_up(ctx, groups, ngroups);
     if (status == CHRT_OK) {
@@ -236,6 +266,10 @@ void chrt_destroy(ChrtCtx *ctx)
 {
     if (!ctx)
         return;
+    for (int32_t i = 0; i < ctx->ntasks; i++) { /* a failure here is told by `broken` */
+        ChrtStatus status = chrt_wait(ctx->tasks[i]);
+        (void)status;
+    }
     for (int32_t g = 0; g < ctx->ngroups; g++) {
         if (!ctx->broken && ctx->groups[g].comm != MPI_COMM_NULL)
             MPI_Comm_free(&ctx->groups[g].comm);
@@ -246,17 +280,26 @@ void chrt_destroy(ChrtCtx *ctx)
     if (!ctx->broken) {
         for (int32_t i = 0; i < ctx->narenas; i++)
             free(ctx->arenas[i]);
-        for (int i = 0; i < CHRT_NSCRATCH; i++)
-            free(ctx->scratch[i].at);
+        for (int32_t i = 0; i < ctx->ntasks; i++)
+            chrt_task_free(ctx->tasks[i]);
         free(ctx->requests);
-        free(ctx->statuses);
+        free(ctx->posted);
         if (ctx->sum_wrap != MPI_OP_NULL)
             MPI_Op_free(&ctx->sum_wrap);
         if (ctx->comm != MPI_COMM_NULL)
             MPI_Comm_free(&ctx->comm);
     }
+    free(ctx->tasks);
     free(ctx->arenas);
     free(ctx);
+}
+
+ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message)
+{
+    if (message)
+        snprintf(message, CHRT_MESSAGE_BYTES, "%s", ctx->message);
+    chrt_destroy(ctx);
+    return (ChrtStatus)status;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -265,7 +308,7 @@ void chrt_destroy(ChrtCtx *ctx)
 static unsigned char *add_arena(ChrtCtx *ctx, int64_t bytes)
 {
     enum { ALIGN = 64 };
-    if (bytes < 0 || (uint64_t)bytes > SIZE_MAX - ALIGN)
+    if (bytes < 0 || bytes > PTRDIFF_MAX - ALIGN)
         return NULL;
     void **list = realloc(ctx->arenas, ((size_t)ctx->narenas + 1) * sizeof *list);
     if (!list)
@@ -290,17 +333,6 @@ ChrtStatus chrt_arena(ChrtCtx *ctx, int64_t bytes, unsigned char **arena)
     *arena = NULL;
     return chrt_fail(ctx, CHRT_ERR_MEMORY, "arena: no memory for %" PRId64 " bytes on %s rank", bytes,
                      missing ? "this" : "another");
-}
-
-void *chrt_scratch(ChrtCtx *ctx, ChrtScratch purpose, int64_t bytes)
-{
-    if (bytes > ctx->scratch[purpose].bytes || !ctx->scratch[purpose].at) {
-        int64_t more = bytes > 64 ? bytes : 64;
-        free(ctx->scratch[purpose].at); /* first: there may be room for one of them only */
-        ctx->scratch[purpose].at = (uint64_t)more > SIZE_MAX ? NULL : malloc((size_t)more);
-        ctx->scratch[purpose].bytes = ctx->scratch[purpose].at ? more : 0;
-    }
-    return ctx->scratch[purpose].at;
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------- */

@@ -2,9 +2,8 @@
  *
  * chrt_internal.h - what the files of the runtime share. Order of dependence, lowest first:
  *
- *   chrt_mesh (ranks, groups, blocks)  chrt_layout (typing rules)  chrt_box (strided copies)  chrt_number, chrt_sum
- *   chrt_context (life, errors, memory, communicators)  chrt_op (an op at work)  chrt_transfer (point to point)
- *   chrt_piece (boxes as messages)  chrt_collective  chrt_chain  chrt_move  chrt_exchange (the ops)
+ *   chrt_mesh (ranks, groups, blocks)  chrt_layout (states of axes)  chrt_box (strided walks)  chrt_number, chrt_sum
+ *   chrt_context (life, errors, memory)  chrt_rule (typing rules of the ops)  and then chrt_task.h
  */
 #ifndef CHRT_INTERNAL_H
 #define CHRT_INTERNAL_H
@@ -18,8 +17,7 @@
 #define CHRT_MAX_COUNT INT_MAX
 #endif
 
-/* Pipelined chains cut their data into segments of this size; what fits one segment goes down a tree instead. Tests
- * lower it. */
+/* Chains of hops cut their data into segments of about this size. Tests lower it. */
 #ifndef CHRT_SEGMENT_BYTES
 #define CHRT_SEGMENT_BYTES (256 * 1024)
 #endif
@@ -79,6 +77,10 @@ ChrtBox chrt_box_meet(const ChrtBox *a, const ChrtBox *b); /* may be empty: elem
 /* Whether region is one run of a buffer that holds box; *offset is where it begins, in elements. */
 bool chrt_box_contiguous(const ChrtBox *box, const ChrtBox *region, int64_t *offset);
 
+/* The largest box that begins at element `first` of the flattened box and is, flattened itself, part of [first, last):
+ * returns its elements. Calling it again from there covers the range, in at most 2 ndims - 1 calls. */
+int64_t chrt_box_part(const ChrtBox *box, int64_t first, int64_t last, ChrtBox *part);
+
 /* Walks the flattened elements [first, last) of region as runs that are contiguous in two buffers, which hold the boxes
  * a and b; a box of NULL stands for a buffer that holds just those elements, packed. Offsets and lengths in elements.
  */
@@ -92,10 +94,6 @@ typedef struct ChrtRuns {
 
 ChrtRuns chrt_runs(const ChrtBox *region, int64_t first, int64_t last, const ChrtBox *a, const ChrtBox *b);
 bool chrt_runs_next(ChrtRuns *runs, int64_t *a_offset, int64_t *b_offset, int64_t *elems);
-
-/* Copies elements [first, last) of region from the buffer a to the buffer b, as above. */
-void chrt_box_copy(int32_t elem_bytes, const ChrtBox *region, int64_t first, int64_t last, const ChrtBox *a_box,
-                   const void *a, const ChrtBox *b_box, void *b);
 
 /* ---- chrt_sum: local sums -----------------------------------------------------------------------------------------
  */
@@ -112,144 +110,67 @@ void chrt_sum_round(ChrtDtype dtype, const void *sum, void *values, int64_t elem
  */
 
 typedef struct ChrtGroup {
-    ChrtAxes axes; /* without size-1 axes */
-    MPI_Comm comm;
+    ChrtAxes axes;    /* without size-1 axes */
+    MPI_Comm comm;    /* MPI_COMM_NULL where the library's collectives are not asked for */
     int32_t size, me; /* ranks, and this rank's place among them */
     int32_t *members; /* their ranks on the mesh */
 } ChrtGroup;
 
-/* Scratch memory, one buffer a purpose; grown on demand, kept to the end. */
-typedef enum ChrtScratch {
-    CHRT_SCRATCH_SEND,   /* packed data to be sent */
-    CHRT_SCRATCH_RECV,   /* packed data received */
-    CHRT_SCRATCH_SUM,    /* accumulators */
-    CHRT_SCRATCH_BLOCK,  /* a rank's own part of a flattened value */
-    CHRT_SCRATCH_STARTS, /* where the members' parts begin */
-    CHRT_SCRATCH_COUNTS, /* the same for MPI, in int */
-    CHRT_SCRATCH_PIECES, /* lists of pieces */
-    CHRT_NSCRATCH,
-} ChrtScratch;
+/* A message under way: whose it is. */
+typedef struct ChrtPosted {
+    ChrtTask *task;
+    int32_t action;
+} ChrtPosted;
 
 struct ChrtCtx {
     const ChrtMesh *mesh;
     const char *plan;
     int32_t rank, ranks;
     MPI_Comm comm;   /* our duplicate; errors return */
+    bool library;    /* CHRT_COLLECTIVES=library */
     MPI_Op sum_wrap; /* sum of 8-bit integers */
     ChrtGroup *groups;
     int32_t ngroups;
     void **arenas;
     int32_t narenas;
-    struct {
-        void *at;
-        int64_t bytes;
-    } scratch[CHRT_NSCRATCH];
-    MPI_Request *requests; /* posted and not yet waited for */
-    MPI_Status *statuses;
+    ChrtTask **tasks;
+    int32_t ntasks;
+    int32_t next_tag, max_tag;
+    int32_t outstanding; /* tasks started and not waited for: the same number on every rank at every call */
+
+    /* All messages under way, of all tasks; room for all that could be, since prepare. */
+    MPI_Request *requests;
+    ChrtPosted *posted;
     int32_t nrequests, max_requests;
+
     ChrtStatus broken; /* status of the first error after which messages may be under way, or 0 */
-    double nothing;    /* stands in for NULL where a buffer has no elements */
     char message[CHRT_MESSAGE_BYTES];
 };
 
 /* Puts the text into the context and returns the status. */
 ChrtStatus chrt_fail(ChrtCtx *ctx, ChrtStatus status, const char *format, ...) CHRT_PRINTF(3, 4);
 
-/* The context's buffer for the purpose, of at least so many bytes, contents undefined; NULL when out of memory. */
-void *chrt_scratch(ChrtCtx *ctx, ChrtScratch purpose, int64_t bytes);
+/* A failed MPI call: breaks the context. name may be "". */
+ChrtStatus chrt_fail_mpi(ChrtCtx *ctx, const char *what, const char *name, int mpi_error);
 
-/* ---- chrt_op: an op at work -----------------------------------------------------------------------------------------
+/* Makes one status of all ranks': this rank's own if it has one, else 'what: ... on another rank'. Collective. */
+ChrtStatus chrt_agree(ChrtCtx *ctx, const char *what, ChrtStatus mine) CHRT_MUST_USE;
+
+/* The group over axes that are free of size-1 axes, or NULL. */
+const ChrtGroup *chrt_group_find(const ChrtCtx *ctx, const uint8_t *moving);
+
+/* ---- chrt_rule -----------------------------------------------------------------------------------------------------
  */
 
-typedef struct ChrtOp {
-    ChrtCtx *ctx;
-    const char *kind, *name; /* for messages: "reduce_scatter", "%1" */
-    const ChrtType *from, *to;
-    const void *in;
-    void *out;
-    ChrtLayout rule, target; /* rule starts as from's layout; the op's rules must turn it into target */
-    bool holds, needs;       /* the value is at this rank before, after */
-    ChrtBox in_box, out_box;
-    int64_t in_elems, out_elems; /* 0 when absent */
-    int32_t elem_bytes;
-    MPI_Datatype mpi;
-    MPI_Op sum;             /* for MPI's reductions; not for 16-bit floats */
-    const ChrtGroup *group; /* NULL: this rank alone */
-    int32_t size, me;       /* of the group */
-} ChrtOp;
+/* A step of a task that has passed its typing rule. */
+typedef struct ChrtRule {
+    const ChrtStep *step;
+    ChrtLayout from, to;
+    const ChrtGroup *group; /* NULL: this rank alone, or a step that needs none */
+} ChrtRule;
 
-/* Fills *op: layouts, boxes. */
-ChrtStatus chrt_op_open(ChrtOp *op, ChrtCtx *ctx, const char *kind, const char *name, const ChrtType *from,
-                        const void *in, const ChrtType *to, void *out) CHRT_MUST_USE;
+const char *chrt_op_name(ChrtOp op);
 
-/* applies = the op's rules did; checks that they led to the target, and the buffers; finds the group over moving axes
- * (NULL: none is needed). After it in and out are never NULL. */
-ChrtStatus chrt_op_start(ChrtOp *op, bool applies, const uint8_t *over) CHRT_MUST_USE;
-
-/* The part that does not travel: copies what both blocks of this rank have in common. */
-ChrtStatus chrt_op_local(ChrtOp *op) CHRT_MUST_USE;
-
-ChrtStatus chrt_op_fail(ChrtOp *op, ChrtStatus status, const char *format, ...) CHRT_PRINTF(3, 4);
-ChrtStatus chrt_op_mpi(ChrtOp *op, int mpi_error) CHRT_MUST_USE;
-
-/* chrt_scratch for so many elements of so many bytes, with the error as a status. */
-ChrtStatus chrt_op_scratch(ChrtOp *op, ChrtScratch purpose, int64_t elems, int64_t elem_bytes,
-                           void **memory) CHRT_MUST_USE;
-
-/* ---- chrt_transfer: point to point ----------------------------------------------------------------------------------
- */
-
-/* The part of so many elements that one MPI call may take. */
-int chrt_count(int64_t elems);
-
-/* Post without waiting; nothing for 0 elements. Cut into several messages where one cannot hold them. */
-ChrtStatus chrt_post_recv(ChrtOp *op, MPI_Comm comm, int32_t source, void *at, int64_t elems) CHRT_MUST_USE;
-ChrtStatus chrt_post_send(ChrtOp *op, MPI_Comm comm, int32_t target, const void *at, int64_t elems) CHRT_MUST_USE;
-/* Waits for all that was posted; or for one of them, by its place in ctx->requests. */
-ChrtStatus chrt_wait(ChrtOp *op) CHRT_MUST_USE;
-ChrtStatus chrt_wait_one(ChrtOp *op, int32_t request) CHRT_MUST_USE;
-
-/* Over the op's group, where member m owns elements [start[m], start[m + 1]) of a flattened buffer:
- * every member sends each its own part of `parts`, and *own = the sum of what it gets, in member order; */
-ChrtStatus chrt_pairwise_sum(ChrtOp *op, const void *parts, const int64_t *start, void *own) CHRT_MUST_USE;
-/* every member sends all its own part, and `parts` gets all; root >= 0: only member root gets them. */
-ChrtStatus chrt_pairwise_gather(ChrtOp *op, const void *own, const int64_t *start, void *parts,
-                                int32_t root) CHRT_MUST_USE;
-
-/* *start = the block rule over the op's group: size + 1 entries, in scratch. */
-ChrtStatus chrt_even_starts(ChrtOp *op, int64_t elems, int64_t **start) CHRT_MUST_USE;
-
-/* ---- chrt_piece: boxes as messages
- * ------------------------------------------------------------------------------------ */
-
-/* Elements [first, last) of a flattened box that goes to, or comes from, a peer. */
-typedef struct ChrtPiece {
-    int32_t peer;
-    int32_t contribution; /* of which it is a part, where partial axes are settled */
-    bool direct;          /* one run of the user's buffer: no packing */
-    int64_t at;           /* offset in the user's buffer if direct, else in the packed one; elements */
-    int64_t first, last;
-    ChrtBox box;
-} ChrtPiece;
-
-typedef struct ChrtPieces {
-    ChrtPiece *piece;
-    int32_t n;
-    int64_t packed_elems;
-} ChrtPieces;
-
-/* Empty lists of sends and receives with room for max pieces each. */
-ChrtStatus chrt_pieces_open(ChrtOp *op, int32_t max, ChrtPieces *sends, ChrtPieces *receives) CHRT_MUST_USE;
-
-/* buffer = the box that the user's buffer holds; NULL: pack even where it is one run. */
-void chrt_pieces_add(ChrtPieces *pieces, int32_t peer, int32_t contribution, const ChrtBox *box, int64_t first,
-                     int64_t last, const ChrtBox *buffer);
-
-/* Posts all receives, packs and posts all sends, and waits. *packed = what came for pieces that are not direct. */
-ChrtStatus chrt_pieces_travel(ChrtOp *op, MPI_Comm comm, const ChrtPieces *sends, const ChrtPieces *receives,
-                              unsigned char **packed) CHRT_MUST_USE;
-
-/* Puts the packed pieces into their places in out. */
-void chrt_pieces_unpack(ChrtOp *op, const ChrtPieces *receives, const unsigned char *packed);
+ChrtStatus chrt_rule_check(ChrtCtx *ctx, const ChrtStep *step, ChrtRule *rule) CHRT_MUST_USE;
 
 #endif

@@ -278,8 +278,10 @@ def roundtrip(path, options):
             words = run.words
             if words[0] != "chimerac" or "%s" not in words or "run" in words:
                 continue
-            sizes = [w for i, w in enumerate(words) if w.startswith("-D") or (i > 0 and words[i - 1] == "-D")]
-            status, out, err = call([options.chimerac, "-q", "-O0", "--emit=ir"] + sizes + [name], folder)
+            given = [w for i, w in enumerate(words) if w.startswith(("-D", "--topology"))
+                     or (i > 0 and words[i - 1] in ("-D", "--topology"))]
+            given = [re.sub(r"%root\b", lambda _: ROOT, w) for w in given]
+            status, out, err = call([options.chimerac, "-q", "-O0", "--emit=ir"] + given + [name], folder)
             if status != 0:
                 raise Failure(f"-O0 --emit=ir: exit status {status}\n{err}")
             printed.append(out)

@@ -62,7 +62,7 @@ static void reserve_by_rank(const ChmExec *x, Layout *l, const ChmType *type, ch
 /* The buffers of all ranks; what the check itself needs comes after *buffer_bytes. */
 static void lay_out(ChmExec *x, Layout *l, int64_t *buffer_bytes)
 {
-    int64_t sums_bytes = 0, reference_bytes = 0;
+    int64_t sums_bytes = 0, reference_bytes = 0, chunk_bytes = 0;
     size_t ranks = (size_t)x->ranks, noutputs = 0;
     for (size_t r = 0; r < ranks; r++)
         x->arena[r] = reserve(l, x->buffers.arena_bytes);
@@ -71,6 +71,8 @@ static void lay_out(ChmExec *x, Layout *l, int64_t *buffer_bytes)
             reserve_by_rank(x, l, op->result->type, x->input + (size_t)op->tensor->index * ranks);
         else if (op->code == CHM_OP_OUTPUT)
             reserve_by_rank(x, l, op->operand->type, x->output + noutputs++ * ranks);
+        if (chm_exec_chunk_bytes(x->m->ctx, op) > chunk_bytes)
+            chunk_bytes = chm_exec_chunk_bytes(x->m->ctx, op);
         const ChmType *type = op->result ? op->result->type : op->operand->type;
         int64_t bytes = chm_max_local_bytes(type), elem_bytes = chm_dtypes[type->dtype].bytes;
         if (op->code == CHM_OP_OUTPUT && type->shape->elems * elem_bytes > reference_bytes)
@@ -78,6 +80,8 @@ static void lay_out(ChmExec *x, Layout *l, int64_t *buffer_bytes)
         if (chm_is_layout_op(op) && chm_summer(type->dtype).finish && bytes / elem_bytes * 4 > sums_bytes)
             sums_bytes = bytes / elem_bytes * 4;
     }
+    for (size_t r = 0; r < ranks; r++)
+        x->chunk_arena[r] = reserve(l, chunk_bytes);
     *buffer_bytes = l->end;
     char *sums = reserve(l, sums_bytes);
     x->sums = (float *)(void *)sums;
@@ -107,10 +111,11 @@ static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
         q->limit_bytes = DEFAULT_LIMIT_BYTES;
     chm_buffers_plan(scratch, q->m, &x.buffers);
     int64_t ranks = x.ranks, lists;
-    if (!chm_mul64(ranks, 1 + q->m->tensors.len + q->expected->len, &lists))
+    if (!chm_mul64(ranks, 2 + q->m->tensors.len + q->expected->len, &lists))
         return CHM_ERR_MEMORY;
     x.arena = CHM_NEW_ARRAY(scratch, char *, lists);
-    x.input = x.arena + ranks;
+    x.chunk_arena = x.arena + ranks;
+    x.input = x.chunk_arena + ranks;
     x.output = x.input + ranks * q->m->tensors.len;
 
     Layout layout = {0};

@@ -16,6 +16,7 @@ typedef struct ChmExec {
     int32_t ranks;
     int32_t outputs_done; /* output ops executed so far */
     char **arena;         /* by rank */
+    char **chunk_arena;   /* by rank: the values of a pipeline's body, for one chunk */
     char **input;         /* [tensor index * ranks + rank]; NULL where nothing is held */
     char **output;        /* [output op * ranks + rank]; likewise */
     float *sums;          /* accumulator of one receiver of 16-bit floats */
@@ -29,6 +30,11 @@ bool chm_exec_piece(const ChmExec *x, const ChmValue *v, int32_t rank, ChmPiece 
 /* Runs one op for all ranks. What no rank writes of the result keeps the poison 0xA5. O(ranks * group) moves, for
  * exchanges O(ranks^2) looks. */
 void chm_exec_op(ChmExec *x, const ChmOp *op);
+
+/* ---- pipelines (exec_pipeline.c) */
+void chm_exec_pipeline(ChmExec *x, const ChmOp *op);
+/* Bytes of chunk_arena that the op needs; 0 for other ops. */
+int64_t chm_exec_chunk_bytes(ChmCtx *ctx, const ChmOp *op);
 
 void chm_exec_fill_inputs(ChmExec *x);
 void chm_exec_check_outputs(ChmExec *x, ChmRunReport *report);

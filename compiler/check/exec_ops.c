@@ -311,6 +311,11 @@ static void exec_reduce_exchange(ChmExec *x, const ChmOp *op)
     exec_any_exchange(x, op, op->operand->type->layout->partial & op->result->type->layout->partial, true);
 }
 
+static void exec_pipeline(ChmExec *x, const ChmOp *op)
+{
+    chm_exec_pipeline(x, op);
+}
+
 /* ---- ends */
 
 static void exec_input(ChmExec *x, const ChmOp *op)

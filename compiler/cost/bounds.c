@@ -10,7 +10,10 @@
  * Outputs of one tensor that leave different axes partial are owed different sums, which no transfer need share and
  * some may: each kind is judged by itself, and the greatest figure of each rank, set and total counts. Likewise what is
  * too much for one turn of demand_several.c.
+ *
+ * The like figure of units of ranks, each counted as one rank, bounds what passes the wires of a level: bound_time.c.
  */
+#include "cost/bounds.h"
 #include "cost/demand.h"
 
 #include <string.h>
@@ -198,31 +201,36 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
  * meets, so up to SMALL_RANKS nothing is allocated. */
-ChmBound chm_bound_both(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                        const ChmLayout *to)
+ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                             const ChmLayout *to, ChmAxes inside)
 {
     int64_t small[2 * SMALL_RANKS];
     int32_t ranks = from->mesh->ranks;
     int64_t *figures = ranks <= SMALL_RANKS ? small : CHM_NEW_ARRAY(scratch, int64_t, 2 * (int64_t)ranks);
-    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .in = figures, .out = figures + ranks};
+    ChmDemand x = {.shape = shape, .from = from, .to = {to}, .targets = 1, .inside = inside};
+    x.in = figures;
+    x.out = figures + ranks;
     chm_demand_of_one(&x);
 
-    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from));
-    int64_t present = 0, in = 0, out = 0, bytes = chm_dtypes[dtype].bytes;
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~inside), units = chm_seq_of_set(inside);
+    ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
+    int64_t present = 0, in = 0, out = 0;
+    int64_t bytes = chm_sat_mul(chm_dtypes[dtype].bytes, chm_mesh_extent(from->mesh, &many));
     for (int32_t r = 0; r < ranks; r++) {
         in = chm_max64(in, x.in[r]);
         out = chm_max64(out, x.out[r]);
-        present += chm_layout_present(from, r) || chm_layout_present(to, r);
+        if (!inside || chm_seq_clear(from->mesh, &units, r) == r)
+            present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
     }
     int64_t total = chm_sat_mul(x.total, bytes);
-    int64_t joint = share(out * bytes, chm_mesh_extent(from->mesh, &replicas));
-    return (ChmBound){chm_max64(in * bytes, chm_max64(joint, share(total, present))), total};
+    int64_t joint = share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));
+    return (ChmUnitBound){chm_max64(chm_sat_mul(in, bytes), chm_max64(joint, share(total, present))), total};
 }
 
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                         const ChmLayout *to)
 {
-    return chm_bound_both(scratch, shape, dtype, from, to).worst_bytes;
+    return chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes;
 }
 
 /* ---- a plan */

@@ -24,13 +24,19 @@ typedef struct ChmDemand {
     const ChmLayout *from;
     const ChmLayout *to[CHM_DEMAND_TARGETS]; /* different, with equal partial axes */
     int32_t targets;
-    int64_t *in;  /* by rank, in elements */
-    int64_t *out; /* of a set of replicas together, at its lowest rank; 0 at the other ranks */
+    ChmAxes inside; /* ranks that differ in these axes count as one, the lowest; one target only */
+    int64_t *in;    /* by rank, in elements */
+    int64_t *out;   /* of a set of replicas together, at its lowest rank; 0 at the other ranks */
     int64_t total;
 } ChmDemand;
 
-/* Both fill in, out and total. One target: closed form, O(ranks). Several: O(sets of replicas * blocks of the targets
- * that meet a source block, dim by dim). */
+/* With axes inside, a unit of ranks holds and needs what its ranks do together: an axis of them that splits is joined,
+ * one that pins is dropped, a sum over it is taken. One that stays partial gives the problem so many times over, which
+ * is left to the caller. What a unit holds of a dim is then no longer one interval where an outer axis stands after an
+ * inner one in the split, but still the same for all dims by themselves.
+ *
+ * Both fill in, out and total. One target: closed form, O(ranks), times the intervals. Several: O(sets of replicas *
+ * blocks of the targets that meet a source block, dim by dim). */
 void chm_demand_of_one(ChmDemand *x);
 void chm_demand_of_several(ChmArena *scratch, ChmDemand *x);
 int64_t chm_demand_several_work(const ChmDemand *x); /* that product */

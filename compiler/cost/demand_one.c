@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cost/demand_one.c - what one arrow demands, in closed form: one visit to each rank.
+ * cost/demand_one.c - what one arrow demands, in closed form: one visit to each rank, or to each unit of ranks.
  */
 #include "cost/demand.h"
 
@@ -9,16 +9,115 @@ static bool is_zero_on(const ChmMesh *m, const ChmAxisSeq *axes, int32_t rank)
     return chm_seq_clear(m, axes, rank) == rank;
 }
 
+/* ---- what a unit has of one dim: the blocks whose digits on the outer axes are the rank's */
+
+typedef struct Runs {
+    int64_t n, k;    /* blocks [first of run i] of k over n */
+    int64_t outer;   /* the digits of the outer axes, at their weights */
+    int64_t count;   /* of runs */
+    ChmAxisSeq free; /* the inner axes, by which runs differ, and the weights of their digits */
+    int64_t weight[CHM_MAX_AXES];
+    const ChmMesh *mesh;
+} Runs;
+
+static void runs_init(Runs *x, const ChmShape *shape, const ChmLayout *l, int32_t rank, int32_t d, ChmAxes inside)
+{
+    const ChmAxisSeq *split = &l->dim[d];
+    int32_t len = split->len;
+    while (len > 0 && inside & CHM_AXIS(split->at[len - 1]))
+        len--; /* joined at the minor end: one greater block */
+    *x = (Runs){.n = shape->dim_size[d], .k = 1, .count = 1, .mesh = l->mesh};
+    for (int32_t i = len - 1; i >= 0; i--) {
+        int32_t axis = split->at[i], size = l->mesh->axis_size[axis];
+        if (inside & CHM_AXIS(axis)) {
+            x->weight[x->free.len] = x->k;
+            chm_seq_push(&x->free, axis);
+            x->count *= size;
+        } else {
+            x->outer += x->k * chm_mesh_coord(l->mesh, rank, axis);
+        }
+        x->k *= size;
+    }
+}
+
+/* In rising order. */
+static void run_at(const Runs *x, int64_t i, int64_t *lo, int64_t *hi)
+{
+    int64_t block = x->outer;
+    for (int32_t f = 0; f < x->free.len; f++) { /* the minor axis first */
+        int32_t size = x->mesh->axis_size[x->free.at[f]];
+        block += i % size * x->weight[f];
+        i /= size;
+    }
+    *lo = chm_block_begin(x->n, x->k, block);
+    *hi = chm_block_begin(x->n, x->k, block + 1);
+}
+
+static int64_t runs_elems(const Runs *x)
+{
+    int64_t sum = 0, lo, hi;
+    for (int64_t i = 0; i < x->count; i++) {
+        run_at(x, i, &lo, &hi);
+        sum += hi - lo;
+    }
+    return sum;
+}
+
+static int64_t runs_shared(const Runs *a, const Runs *b)
+{
+    int64_t sum = 0, i = 0, j = 0;
+    while (i < a->count && j < b->count) {
+        int64_t alo, ahi, blo, bhi;
+        run_at(a, i, &alo, &ahi);
+        run_at(b, j, &blo, &bhi);
+        int64_t both = chm_min64(ahi, bhi) - chm_max64(alo, blo);
+        sum += both > 0 ? both : 0;
+        if (ahi <= bhi)
+            i++;
+        else
+            j++;
+    }
+    return sum;
+}
+
+/* ---- what a rank or a unit has */
+
+typedef struct Pieces {
+    int64_t have, want, both; /* elements, present or not */
+} Pieces;
+
+static Pieces pieces_of(const ChmDemand *x, int32_t rank)
+{
+    const ChmLayout *from = x->from, *to = x->to[0];
+    Pieces p = {1, 1, 1};
+    if (!x->inside) {
+        ChmBox have, want;
+        chm_layout_box(x->shape, from, rank, &have);
+        chm_layout_box(x->shape, to, rank, &want);
+        return (Pieces){chm_box_elems(&have), chm_box_elems(&want), chm_box_shared(&have, &want)};
+    }
+    for (int32_t d = 0; d < x->shape->ndims; d++) {
+        Runs have, want;
+        runs_init(&have, x->shape, from, rank, d, x->inside);
+        runs_init(&want, x->shape, to, rank, d, x->inside);
+        p.have *= runs_elems(&have);
+        p.want *= runs_elems(&want);
+        p.both *= runs_shared(&have, &want);
+    }
+    return p;
+}
+
 void chm_demand_of_one(ChmDemand *x)
 {
     const ChmLayout *from = x->from, *to = x->to[0];
     const ChmMesh *m = from->mesh;
-    ChmAxes settled = from->partial & ~to->partial;
-    ChmAxes spread = chm_replicated_axes(to); /* in which the needers of an element differ */
+    ChmAxes settled = from->partial & ~to->partial & ~x->inside;
+    ChmAxes spread = chm_replicated_axes(to) & ~x->inside; /* in which the needers of an element differ */
     ChmAxes common = spread & ~(from->split | from->pinned);
-    ChmAxisSeq settled_seq = chm_seq_of_set(settled), staying = chm_seq_of_set(to->partial);
-    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from));
+    ChmAxisSeq settled_seq = chm_seq_of_set(settled), staying = chm_seq_of_set(to->partial & ~x->inside);
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~x->inside);
     ChmAxisSeq needers = chm_seq_of_set(spread), both_seq = chm_seq_of_set(common);
+    ChmAxisSeq inside = chm_seq_of_set(x->inside);
     int64_t classes = chm_mesh_extent(m, &settled_seq);
     /* The needers of an element may all be of one class only if no axis that tells classes apart is free for them. */
     bool confined = !((from->split | from->pinned | settled) & spread);
@@ -27,19 +126,19 @@ void chm_demand_of_one(ChmDemand *x)
     for (int32_t r = 0; r < m->ranks; r++)
         x->in[r] = x->out[r] = 0;
     for (int32_t r = 0; r < m->ranks; r++) {
-        ChmBox have, want;
-        bool has = chm_layout_present(from, r), needs = chm_layout_present(to, r);
-        chm_layout_box(x->shape, from, r, &have);
-        chm_layout_box(x->shape, to, r, &want);
-        int64_t both = has && needs ? chm_box_shared(&have, &want) : 0;
+        if (!is_zero_on(m, &inside, r))
+            continue;
+        bool has = chm_present_outside(from, r, x->inside), needs = chm_present_outside(to, r, x->inside);
+        Pieces p = pieces_of(x, r);
+        int64_t both = has && needs ? p.both : 0;
         if (needs)
-            x->in[r] = chm_box_elems(&want) - (classes == 1 ? both : 0);
+            x->in[r] = p.want - (classes == 1 ? both : 0);
         sum_in = chm_sat_add(sum_in, x->in[r]);
         if (!has)
             continue;
         int32_t first = chm_seq_clear(m, &replicas, r);
         if (first == r)
-            x->out[r] += chm_box_elems(&have);
+            x->out[r] += p.have;
         if (confined && is_zero_on(m, &needers, r)) /* once for all needers of these elements */
             x->out[first] -= both;
         if (is_zero_on(m, &both_seq, r) && is_zero_on(m, &staying, r))

@@ -7,7 +7,7 @@
  *
  * Per receiver only the source blocks that its box meets are visited, dim by dim.
  */
-#include "cost/tally.h"
+#include "cost/wires.h"
 
 int64_t chm_block_at(int64_t n, int64_t k, int64_t e)
 {
@@ -47,6 +47,8 @@ static void send_part(Exchange *x, int32_t sender, int64_t elems)
     ChmTraffic *t = x->t;
     t->step_sent[sender] = chm_sat_add(t->step_sent[sender], elems * x->elem_bytes);
     t->step_sends[sender]++;
+    if (t->wires)
+        chm_wires_send(t, sender, x->receiver, elems * x->elem_bytes, 1);
     x->receiver_senders++;
 }
 
@@ -56,7 +58,7 @@ static void send_piece(Exchange *x, int64_t elems, int32_t first)
 {
     if (first == x->receiver_first)
         return;
-    if (elems % x->holders == 0) {
+    if (elems % x->holders == 0 && !x->t->wires) {
         ChmEqualParts *e = &x->t->step_equal[first];
         e->bytes = chm_sat_add(e->bytes, elems / x->holders * x->elem_bytes);
         e->sends += elems > 0;
@@ -125,11 +127,13 @@ static int64_t list_offsets(const ChmMesh *m, const ChmAxisSeq *axes, int32_t *o
     return n;
 }
 
-int64_t chm_exchange_visits(const ChmShape *shape, const ChmLayout *from, const ChmLayout *to)
+int64_t chm_exchange_visits(const ChmTopology *topo, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to)
 {
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from)); /* each is noted by itself where there are wires */
+    int64_t parts = chm_topology_is_plain(topo) ? 1 : chm_mesh_extent(from->mesh, &replicas);
     ChmAxisSeq pinned = chm_seq_of_set(to->pinned), settled = chm_seq_of_set(from->partial & ~to->partial);
     int64_t visits = from->mesh->ranks / chm_mesh_extent(from->mesh, &pinned);
-    visits = chm_sat_mul(visits, chm_mesh_extent(from->mesh, &settled));
+    visits = chm_sat_mul(chm_sat_mul(visits, parts), chm_mesh_extent(from->mesh, &settled));
     for (int32_t d = 0; d < shape->ndims; d++)
         visits = chm_sat_mul(visits, chm_max64(1, chm_layout_block_count(from, d) / chm_layout_block_count(to, d)));
     return visits;
@@ -159,5 +163,6 @@ void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_byt
     }
     send_equal_parts(&x);
     for (int32_t r = 0; r < t->ranks; r++)
-        t->step_rounds = chm_max64(t->step_rounds, t->step_sends[r]);
+        t->step_most_sends = chm_max64(t->step_most_sends, t->step_sends[r]);
+    t->step_rounds = chm_max64(t->step_rounds, t->step_most_sends);
 }

@@ -78,6 +78,20 @@ static inline ChmAxes chm_replicated_axes(const ChmLayout *l)
     return all & ~(l->partial | l->pinned | l->split | l->mesh->trivial);
 }
 
+/* The rank, or one that differs from it in the axes 'inside', has the value. */
+static inline bool chm_present_outside(const ChmLayout *l, int32_t rank, ChmAxes inside)
+{
+    if (!(l->pinned & inside))
+        return chm_layout_present(l, rank);
+    for (int32_t a = 0; a < l->mesh->naxes; a++)
+        if (l->pinned & ~inside & CHM_AXIS(a) && chm_mesh_coord(l->mesh, rank, a) != l->pin[a])
+            return false;
+    return true;
+}
+
+/* wires.c: how many wires t accounts for; on a plain switch two a rank, out and in. */
+int32_t chm_traffic_wires(const ChmTraffic *t);
+
 /* exchange.c: adds the parts of an exchange or reduce_exchange to t's step_ fields. */
 void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_bytes, const ChmLayout *from,
                           const ChmLayout *to);

@@ -74,8 +74,10 @@ const char *chm_did_you_mean(const char *name, const char *const *candidates, in
  */
 void chm_diags_render(const ChmDiags *d, ChmOut *out, bool color);
 
-/* Reads a whole file ("-": standard input). On failure reports (no such file, is a directory, too large, ...) and
- * returns CHM_ERR_IO. */
+/* Reads a whole file ("-": standard input). On failure reports at a place (no such file, is a directory, too large,
+ * ...) and returns CHM_ERR_IO. */
+ChmStatus chm_source_read_at(ChmDiags *d, ChmSpan at, const char *path, const ChmSource **out) CHM_MUST_USE;
+/* The same; what goes wrong is reported without a place. */
 ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out) CHM_MUST_USE;
 /* Reports the first run of NULs and returns CHM_ERR_INPUT if there is one. To be called before scanning: flex takes
  * quadratic time over NULs. O(len). */

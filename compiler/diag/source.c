@@ -133,18 +133,17 @@ static char *to_arena(ChmArena *arena, const Bytes *b)
     return text;
 }
 
-static void report_failure(ChmDiags *d, const char *name, int err)
+static void report_failure(ChmDiags *d, ChmSpan at, const char *name, int err)
 {
-    const ChmSpan nowhere = {0};
     if (err == EISDIR)
-        chm_error(d, nowhere, "cannot read '%s': is a directory", name);
+        chm_error(d, at, "cannot read '%s': is a directory", name);
     else if (err == EFBIG)
-        chm_error(d, nowhere, "cannot read '%s': larger than %u MiB", name, CHM_SOURCE_MAX_BYTES >> 20);
+        chm_error(d, at, "cannot read '%s': larger than %u MiB", name, CHM_SOURCE_MAX_BYTES >> 20);
     else
-        chm_error(d, nowhere, "cannot read '%s': %s", name, strerror(err));
+        chm_error(d, at, "cannot read '%s': %s", name, strerror(err));
 }
 
-ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out)
+ChmStatus chm_source_read_at(ChmDiags *d, ChmSpan at, const char *path, const ChmSource **out)
 {
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Bytes bytes = {0};
@@ -155,9 +154,14 @@ ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out)
     if (err == ENOMEM || (!err && !text))
         chm_guard_unwind(d->arena->guard);
     if (err) {
-        report_failure(d, name, err);
+        report_failure(d, at, name, err);
         return CHM_ERR_IO;
     }
     *out = make_source(d->arena, name, text, len);
     return CHM_OK;
+}
+
+ChmStatus chm_source_read(ChmDiags *d, const char *path, const ChmSource **out)
+{
+    return chm_source_read_at(d, (ChmSpan){0}, path, out);
 }

@@ -120,7 +120,7 @@ static ChmStatus emit(ChmJob *job)
         return st;
     ChmEmitJob e = {.module = job->best,
                     .baseline = job->baseline,
-                    .topology = &chm_default_topology,
+                    .topology = job->topology,
                     .driver = o->driver,
                     .arena = &job->ctx.arena};
     o->emit->emit(&e, &job->text);

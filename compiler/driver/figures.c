@@ -50,13 +50,13 @@ static ChmStep step_of(const ChmOp *op)
 static int64_t worst_over(ChmArena *arena, const ChmTopology *topo, const ChmModule *m, ChmAxes axes)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, arena, m->mesh->ranks);
+    chm_traffic_init(&t, arena, topo, m->mesh);
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (!chm_op_communicates(op->code) || chm_op_axes(op) != axes)
             continue;
         const ChmType *from = op->operand->type;
         ChmStep step = step_of(op);
-        chm_traffic_add(&t, topo, from->shape, from->dtype, from->layout, &step);
+        chm_traffic_add(&t, from->shape, from->dtype, from->layout, &step);
     }
     return chm_traffic_price(&t).worst_bytes;
 }

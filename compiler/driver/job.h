@@ -14,6 +14,8 @@ typedef struct ChmJob {
     ChmOptions options;
     const ChmSource *source;
     const ChmPlan *plan; /* NULL when the input is IR */
+    const ChmTopology *topology; /* the machine: everything that asks for a price asks for it here */
+    const char *set_aside;       /* name of the input's own topology where --topology took its place; else NULL */
     ChmModule *baseline; /* the plan as written */
     ChmModule *best;     /* the schedule chosen */
     ChmModule *trial;    /* under work; NULL between steps */
@@ -34,7 +36,7 @@ void chm_job_free(CHM_TAKE ChmJob *job);
 
 /* Each reports what is wrong before it returns; the caller stops then. */
 
-/* source, plan, baseline, expects. */
+/* source, plan, topology, baseline, expects. */
 ChmStatus chm_job_load(ChmJob *job) CHM_MUST_USE;
 /* best, never dearer than baseline; both checked against expects. */
 ChmStatus chm_job_optimize(ChmJob *job) CHM_MUST_USE;

@@ -11,8 +11,8 @@
 
 static void figures(ChmJob *job, ChmFigures *baseline, ChmFigures *best, int64_t *bound)
 {
-    chm_figures_of(baseline, &job->ctx.arena, &chm_default_topology, job->baseline);
-    chm_figures_of(best, &job->ctx.arena, &chm_default_topology, job->best);
+    chm_figures_of(baseline, &job->ctx.arena, job->topology, job->baseline);
+    chm_figures_of(best, &job->ctx.arena, job->topology, job->best);
     *bound = chm_bound_module(&job->ctx.arena, job->baseline);
 }
 
@@ -27,7 +27,19 @@ static void put_mesh(ChmOut *out, const ChmMesh *mesh)
     chm_out_printf(out, "%d rank%s, mesh %s (", (int)mesh->ranks, mesh->ranks == 1 ? "" : "s", mesh->name);
     for (int32_t i = 0; i < mesh->naxes; i++)
         chm_out_printf(out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
-    chm_out_puts(out, ")\n");
+    chm_out_putc(out, ')');
+}
+
+static void put_head(ChmJob *job)
+{
+    ChmOut *out = &job->err;
+    chm_out_printf(out, "%s: ", job->baseline->name);
+    put_mesh(out, job->baseline->mesh);
+    if (job->topology != &chm_default_topology)
+        chm_out_printf(out, ", topology %s", job->topology->name);
+    if (job->set_aside)
+        chm_out_printf(out, " in place of %s", job->set_aside);
+    chm_out_putc(out, '\n');
 }
 
 /* "all_reduce 1, shift 1; worst rank 160 MiB (tp 96 MiB, pp 64 MiB)" */
@@ -89,8 +101,7 @@ void chm_report_summary(ChmJob *job)
     ChmOut *out = &job->err;
     const ChmMesh *mesh = job->baseline->mesh;
     figures(job, &baseline, &best, &bound);
-    chm_out_printf(out, "%s: ", job->baseline->name);
-    put_mesh(out, mesh);
+    put_head(job);
     chm_out_puts(out, "  as written   ");
     put_schedule(out, mesh, &baseline);
     chm_out_puts(out, "\n  optimized    ");
@@ -148,8 +159,7 @@ void chm_report_stats(ChmJob *job)
     ChmOut *out = &job->err;
     figures(job, &baseline, &best, &bound);
     const ChmPrice *a = &baseline.price, *b = &best.price;
-    chm_out_printf(out, "%s: ", job->baseline->name);
-    put_mesh(out, job->baseline->mesh);
+    put_head(job);
     chm_out_printf(out, "  %-26s %18s %18s %18s\n", "bytes", "as written", "optimized", "bound");
     chm_out_printf(out, "  %-26s %18" PRId64 " %18" PRId64 " %18" PRId64 "\n", "worst rank", a->worst_bytes,
                    b->worst_bytes, bound);

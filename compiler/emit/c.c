@@ -134,8 +134,12 @@ void chm_emit_c(const ChmEmitJob *job, ChmOut *out)
     chm_out_puts(out, "\n#include \"chrt.h\"\n");
     if (job->driver)
         chm_out_puts(out, "#include \"chrt_driver.h\"\n");
-    chm_out_puts(out, "#include <stdio.h>\n\n");
+    chm_out_putc(out, '\n');
     chm_c_write_tables(&w);
+    chm_out_putc(out, '\n');
+    chm_c_write_steps(&w, &w.optimized);
+    if (job->driver)
+        chm_c_write_steps(&w, &w.baseline);
     chm_c_write_create(&w);
     chm_c_write_run(&w, &w.optimized, chm_arena_printf(w.arena, "int %s_run", w.name));
     chm_c_write_destroy(&w);

@@ -6,7 +6,7 @@
  *   c_names.c   identifiers
  *   c_types.c   tables: axes, dims, mesh, groups, types
  *   c_calls.c   create, run, destroy
- *   c_ops.c     one call for each op
+ *   c_ops.c     a step, a task and a call for each op
  *   c_main.c    --driver
  *
  * Names in emitted C never meet: what comes from the plan has a prefix (in_ out_ v_ AXIS_ DIM_), or is the plan's own
@@ -64,9 +64,16 @@ void chm_c_write_parameters(ChmC *w, const char *head); /* "HEAD(NAME *plan, con
 void chm_c_write_create(ChmC *w);
 void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head);
 void chm_c_write_destroy(ChmC *w);
+void chm_c_write_function(ChmC *w, const char *head, const char *body); /* on one line where it fits */
 
 /* ---- c_ops.c */
 bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group); /* the communicator that an op needs; false: none */
+/* Value i of a pipeline's body (0 is the operand), and op i as if it stood by itself, without operand and result. */
+const ChmType *chm_c_body_type(ChmC *w, const ChmOp *pipeline, int32_t i);
+ChmOp chm_c_body_op(ChmC *w, const ChmOp *pipeline, int32_t i);
+void chm_c_write_steps(ChmC *w, const ChmCSchedule *s);   /* "static const ChrtStep step_1 = {...};" */
+void chm_c_write_tasks(ChmC *w, const ChmCSchedule *s);   /* "ChrtTask *s_1, *s_2;", fields of the plan */
+void chm_c_write_prepare(ChmC *w, const ChmCSchedule *s); /* "if (!status) status = chrt_prepare(...);" */
 void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op);
 
 /* ---- c_main.c */

@@ -44,8 +44,12 @@ void chm_c_write_create(ChmC *w)
     }
     chm_out_printf(out,
                    "\n/* What a rank keeps between calls; in memory of the runtime. */\n"
-                   "struct %s {\n    ChrtCtx *rt;\n    _Alignas(64) unsigned char arena[];\n};\n",
+                   "struct %s {\n    ChrtCtx *rt;\n",
                    name);
+    chm_c_write_tasks(w, &w->optimized);
+    if (driver)
+        chm_c_write_tasks(w, &w->baseline);
+    chm_out_puts(out, "    _Alignas(64) unsigned char arena[];\n};\n");
     chm_out_printf(out,
                    "\nint %s_create(MPI_Comm comm, %s **plan, char *message)\n{\n"
                    "    ChrtCtx *rt = NULL;\n    unsigned char *memory = NULL;\n    *plan = NULL;\n",
@@ -59,10 +63,13 @@ void chm_c_write_create(ChmC *w)
     chm_out_puts(out, "    if (status)\n        return status;\n");
     chm_out_printf(out, "    status = chrt_arena(rt, (int64_t)sizeof **plan + %s, &memory);\n",
                    chm_c_int(w, arena_bytes));
-    chm_out_puts(out, "    if (status) {\n        if (message)\n"
-                      "            snprintf(message, CHRT_MESSAGE_BYTES, \"%s\", chrt_error_message(rt));\n"
-                      "        chrt_destroy(rt);\n        return status;\n    }\n"
-                      "    *plan = (void *)memory;\n    (*plan)->rt = rt;\n    return 0;\n}\n");
+    chm_out_puts(out, "    *plan = (void *)memory;\n");
+    chm_c_write_prepare(w, &w->optimized);
+    if (driver)
+        chm_c_write_prepare(w, &w->baseline);
+    chm_out_puts(out,
+                 "    if (status) {\n        *plan = NULL;\n        return chrt_abandon(rt, status, message);\n    }\n"
+                 "    (*plan)->rt = rt;\n    return 0;\n}\n");
 }
 
 static bool is_used(const ChmCSchedule *s, const ChmTensor *t)
@@ -96,7 +103,7 @@ static void write_enter(ChmC *w)
         chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t),
                        in ? "in_" : "out_", name);
     }
-    chm_out_printf(w->out, "    int status = chrt_enter(rt, %d, (const ChrtBuffer[]){\n        %s});\n",
+    chm_out_printf(w->out, "    int status = chrt_enter(plan->rt, %d, (const ChrtBuffer[]){\n        %s});\n",
                    (int)(w->inputs.len + w->outputs.len), chm_out_text(&list));
 }
 
@@ -104,7 +111,7 @@ void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head)
 {
     chm_out_putc(w->out, '\n');
     chm_c_write_parameters(w, head);
-    chm_out_puts(w->out, "\n{\n    ChrtCtx *const rt = plan->rt;\n");
+    chm_out_puts(w->out, "\n{\n");
     write_pointers(w, s);
     write_enter(w);
     for (int32_t i = 0; i < w->inputs.len; i++) {
@@ -117,13 +124,18 @@ void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head)
     chm_out_puts(w->out, "    return status;\n}\n");
 }
 
+void chm_c_write_function(ChmC *w, const char *head, const char *body)
+{
+    bool fits = strlen(head) + strlen(body) + 5 <= CHM_C_COLUMNS;
+    chm_out_printf(w->out, fits ? "%s { %s }\n" : "%s\n{\n    %s\n}\n", head, body);
+}
+
 void chm_c_write_destroy(ChmC *w)
 {
     const char *name = w->name;
-    chm_out_printf(w->out,
-                   "\nconst char *%s_message(const %s *plan)\n{\n"
-                   "    return plan ? chrt_error_message(plan->rt) : \"\";\n}\n",
-                   name, name);
-    chm_out_printf(w->out, "\nvoid %s_destroy(%s *plan)\n{\n    if (plan)\n        chrt_destroy(plan->rt);\n}\n", name,
-                   name);
+    chm_out_putc(w->out, '\n');
+    chm_c_write_function(w, chm_arena_printf(w->arena, "const char *%s_message(const %s *plan)", name, name),
+                         "return plan ? chrt_error_message(plan->rt) : \"\";");
+    chm_c_write_function(w, chm_arena_printf(w->arena, "void %s_destroy(%s *plan)", name, name),
+                         "chrt_destroy(plan ? plan->rt : NULL);");
 }

@@ -4,8 +4,6 @@
  */
 #include "emit/c.h"
 
-#include <string.h>
-
 static int32_t input_of(const ChmC *w, const ChmOp *output)
 {
     const ChmValue *v = output->operand;
@@ -15,13 +13,6 @@ static int32_t input_of(const ChmC *w, const ChmOp *output)
     while (i < w->inputs.len && w->inputs.at[i] != v->def)
         i++;
     return i;
-}
-
-/* On one line where it fits. */
-static void write_function(ChmC *w, const char *head, const char *body)
-{
-    bool fits = strlen(head) + strlen(body) + 5 <= CHM_C_COLUMNS;
-    chm_out_printf(w->out, fits ? "%s { %s }\n" : "%s\n{\n    %s\n}\n", head, body);
 }
 
 /* One schedule through void pointers. */
@@ -35,7 +26,7 @@ static void write_run_adapter(ChmC *w, const char *which, const char *run)
     for (int32_t i = 0; i < w->outputs.len; i++)
         chm_out_printf(&body, ", out[%d]", (int)i);
     chm_out_puts(&body, ");");
-    write_function(
+    chm_c_write_function(
         w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)", which),
         chm_out_text(&body));
 }
@@ -50,9 +41,9 @@ static void write_adapters(ChmC *w)
                    name, name);
     write_run_adapter(w, "baseline", "run_as_written");
     write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
-    write_function(w, "static const char *message(void *plan)",
-                   chm_arena_printf(w->arena, "return %s_message(plan);", name));
-    write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
+    chm_c_write_function(w, "static const char *message(void *plan)",
+                         chm_arena_printf(w->arena, "return %s_message(plan);", name));
+    chm_c_write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
 }
 
 static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)

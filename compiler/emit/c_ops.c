@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * emit/c_ops.c - one call of the runtime for each op.
+ * emit/c_ops.c - every op that does something: its step as data, its task in the plan, its call in run.
  */
 #include "emit/c.h"
 
-typedef void OpWriter(ChmC *w, const ChmCSchedule *s, const ChmOp *op);
+#include <string.h>
 
-#define CHM_OP(CODE, name, class, syntax, what) static OpWriter emit_##name;
+/* The attributes of a step, each ", .name = value". */
+typedef const char *OpAttributes(ChmC *w, const ChmOp *op);
+
+#define CHM_OP(CODE, name, class, syntax, what) static OpAttributes emit_##name;
 #include "ir/ops.def"
 #undef CHM_OP
 
-static OpWriter *const writers[CHM_NOPS] = {
+static OpAttributes *const attributes[CHM_NOPS] = {
 #define CHM_OP(CODE, name, class, syntax, what) emit_##name,
+#include "ir/ops.def"
+#undef CHM_OP
+};
+
+static const char *const step_codes[CHM_NOPS] = {
+#define CHM_OP(CODE, name, class, syntax, what) "CHRT_" #CODE,
 #include "ir/ops.def"
 #undef CHM_OP
 };
@@ -27,135 +36,241 @@ bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group)
     return chm_op_has(op->code, 'X');
 }
 
-/* if (!status) status = chrt_NAME(rt, "%1", &type_0, in_x, &type_1, v_1ATTRIBUTES); */
-static void write_call(ChmC *w, const char *function, const char *name, const ChmType *from, const char *in,
-                       const ChmType *to, const char *result, const char *attributes)
-{
-    const char *first = chm_arena_printf(w->arena, "    if (!status) status = chrt_%s(rt, \"%s\", &%s, %s,", function,
-                                         name, chm_c_type(w, from), in);
-    const char *rest = chm_arena_printf(w->arena, " &%s, %s%s);\n", chm_c_type(w, to), result, attributes);
-    ChmOut whole;
-    chm_out_init_arena(&whole, w->arena);
-    chm_out_puts(&whole, first);
-    chm_out_puts(&whole, rest);
-    if (whole.len <= CHM_C_COLUMNS + 1)
-        chm_out_puts(w->out, chm_out_text(&whole));
-    else
-        chm_out_printf(w->out, "%s\n           %s", first, rest);
-}
-
-static void call(ChmC *w, const ChmCSchedule *s, const ChmOp *op, const char *attributes)
-{
-    ChmOut name;
-    chm_out_init_arena(&name, w->arena);
-    chm_value_print(op->result, &name);
-    write_call(w, chm_ops[op->code].name, chm_out_text(&name), op->operand->type, chm_c_value(w, s, op->operand),
-               op->result->type, chm_c_value(w, s, op->result), attributes);
-}
+/* ---- attributes, one function a row of ir/ops.def */
 
 static const char *over(ChmC *w, const ChmOp *op)
 {
-    return chm_arena_printf(w->arena, ", CHRT_AXES(%s)", chm_c_axes(w, &op->attrs.over));
+    return chm_arena_printf(w->arena, ", .over = {%s}", chm_c_axes(w, &op->attrs.over));
 }
 
-static void call_over_dim(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *over_dim(ChmC *w, const ChmOp *op)
 {
     const char *dim = chm_c_dim(w, op->operand->type->shape, op->attrs.dim);
-    call(w, s, op, chm_arena_printf(w->arena, "%s, %s", over(w, op), dim));
+    return chm_arena_printf(w->arena, "%s, .dim = %s", over(w, op), dim);
 }
 
-static void call_axis(ChmC *w, const ChmCSchedule *s, const ChmOp *op, int32_t at)
+static const char *axis(ChmC *w, const ChmOp *op)
 {
-    call(w, s, op, chm_arena_printf(w->arena, ", AXIS_%s, %d", w->mesh->axis_name[op->attrs.axis], (int)at));
+    return chm_arena_printf(w->arena, ", .axis = AXIS_%s", w->mesh->axis_name[op->attrs.axis]);
 }
 
-/* ---- handlers, one a row of ir/ops.def */
-
-static void emit_input(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_input(ChmC *w, const ChmOp *op)
 {
-    (void)w, (void)s, (void)op; /* a parameter */
+    (void)w, (void)op; /* a parameter: no step */
+    return NULL;
 }
 
-static void emit_slice(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_slice(ChmC *w, const ChmOp *op)
 {
-    call_over_dim(w, s, op);
+    return over_dim(w, op);
 }
 
-static void emit_drop(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_drop(ChmC *w, const ChmOp *op)
 {
-    call_axis(w, s, op, op->attrs.to);
+    return chm_arena_printf(w->arena, "%s, .target = %d", axis(w, op), (int)op->attrs.to);
 }
 
-static void emit_shift(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_shift(ChmC *w, const ChmOp *op)
 {
-    call(w, s, op,
-         chm_arena_printf(w->arena, ", AXIS_%s, %d, %d", w->mesh->axis_name[op->attrs.axis], (int)op->attrs.from,
-                          (int)op->attrs.to));
+    return chm_arena_printf(w->arena, "%s, .source = %d, .target = %d", axis(w, op), (int)op->attrs.from,
+                            (int)op->attrs.to);
 }
 
-static void emit_reduce_scatter(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_reduce_scatter(ChmC *w, const ChmOp *op)
 {
-    call_over_dim(w, s, op);
+    return over_dim(w, op);
 }
 
-static void emit_all_gather(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_all_gather(ChmC *w, const ChmOp *op)
 {
-    call_over_dim(w, s, op);
+    return over_dim(w, op);
 }
 
-static void emit_all_to_all(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_all_to_all(ChmC *w, const ChmOp *op)
 {
-    const ChmShape *shape = op->operand->type->shape;
-    call(w, s, op,
-         chm_arena_printf(w->arena, "%s, %s, %s", over(w, op), chm_c_dim(w, shape, op->attrs.dim),
-                          chm_c_dim(w, shape, op->attrs.to_dim)));
+    const char *to_dim = chm_c_dim(w, op->operand->type->shape, op->attrs.to_dim);
+    return chm_arena_printf(w->arena, "%s, .to_dim = %s", over_dim(w, op), to_dim);
 }
 
-static void emit_all_reduce(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_all_reduce(ChmC *w, const ChmOp *op)
 {
-    call(w, s, op, over(w, op));
+    return over(w, op);
 }
 
-static void emit_broadcast(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_broadcast(ChmC *w, const ChmOp *op)
 {
-    call_axis(w, s, op, op->attrs.from);
+    return chm_arena_printf(w->arena, "%s, .source = %d", axis(w, op), (int)op->attrs.from);
 }
 
-static void emit_reduce(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_reduce(ChmC *w, const ChmOp *op)
 {
-    call_axis(w, s, op, op->attrs.to);
+    return chm_arena_printf(w->arena, "%s, .target = %d", axis(w, op), (int)op->attrs.to);
 }
 
-static void emit_exchange(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_exchange(ChmC *w, const ChmOp *op)
 {
-    call(w, s, op, "");
+    (void)w, (void)op;
+    return "";
 }
 
-static void emit_reduce_exchange(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_reduce_exchange(ChmC *w, const ChmOp *op)
 {
-    call(w, s, op, "");
+    (void)w, (void)op;
+    return "";
 }
 
-/* Nothing when the value was made in the output's own buffer; else a copy. */
-static void emit_output(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+static const char *emit_pipeline(ChmC *w, const ChmOp *op)
 {
-    const char *from = chm_c_value(w, s, op->operand);
-    const char *to = chm_arena_printf(w->arena, "out_%s", op->name);
+    (void)w, (void)op; /* its body's ops are its steps */
+    return "";
+}
+
+static const char *emit_output(ChmC *w, const ChmOp *op)
+{
+    (void)w, (void)op; /* a copy, or nothing */
+    return "";
+}
+
+/* ---- steps, tasks, calls */
+
+/* An output is a copy unless the value was made in the output's own buffer. */
+static bool has_step(const ChmCSchedule *s, const ChmOp *op)
+{
+    if (op->code == CHM_OP_INPUT)
+        return false;
+    if (op->code != CHM_OP_OUTPUT)
+        return true;
     const ChmPlace *place = &s->buffers.place[op->operand->id];
     int32_t index = 0;
     for (const ChmOp *o = s->m->first; o != op; o = o->next)
         index += o->code == CHM_OP_OUTPUT;
-    if (place->home == CHM_HOME_OUTPUT && place->index == index)
+    return place->home != CHM_HOME_OUTPUT || place->index != index;
+}
+
+/* "step_1" and "s_1", or "copy_y" and "c_y"; those of the plan as written have a prefix. */
+static const char *name_of(ChmC *w, const ChmCSchedule *s, const ChmOp *op, bool task)
+{
+    const char *base = s == &w->baseline ? (task ? "b" : "base_") : "";
+    bool copy = op->code == CHM_OP_OUTPUT;
+    const char *kind = copy ? (task ? "c_" : "copy_") : (task ? "s_" : "step_");
+    if (copy || op->result->name)
+        return chm_arena_printf(w->arena, "%s%s%s", base, kind, copy ? op->name : op->result->name);
+    return chm_arena_printf(w->arena, "%s%s%d", base, kind, (int)op->result->number);
+}
+
+const ChmType *chm_c_body_type(ChmC *w, const ChmOp *pipeline, int32_t i)
+{
+    const ChmType *from = pipeline->operand->type;
+    return i == 0 ? from : chm_type_with_layout(w->optimized.m->ctx, from, pipeline->attrs.body[i - 1].to);
+}
+
+ChmOp chm_c_body_op(ChmC *w, const ChmOp *pipeline, int32_t i)
+{
+    (void)w;
+    const ChmStep *step = &pipeline->attrs.body[i];
+    return (ChmOp){.code = step->code, .attrs = step->attrs, .operand = pipeline->operand, .result = pipeline->result};
+}
+
+/* "{CHRT_SHIFT, "%2", &type_3, &type_4, .axis = AXIS_pp, .source = 0, .target = 1}", broken where it does not fit. */
+static const char *step_fields(ChmC *w, const ChmOp *op, const char *code, const char *name, const ChmType *from,
+                               const ChmType *to, size_t column)
+{
+    const char *rest = attributes[op->code](w, op);
+    /* A designator, so that compilers do not miss the rest. */
+    const char *fields = chm_arena_printf(w->arena, "{%s%s, \"%s\", &%s, &%s", *rest ? "" : ".op = ", code, name,
+                                          chm_c_type(w, from), chm_c_type(w, to));
+    bool fits = column + strlen(fields) + strlen(rest) + 2 <= CHM_C_COLUMNS;
+    return chm_arena_printf(w->arena, fits ? "%s%s}" : "%s,\n   %s}", fields, fits ? rest : rest + 1);
+}
+
+/* The steps of a pipeline, an element each, and how it is cut. */
+static void write_pipeline(ChmC *w, const ChmCSchedule *s, const ChmOp *op, const char *name)
+{
+    const ChmAttrs *a = &op->attrs;
+    chm_out_printf(w->out, "static const ChrtStep %s[] = {\n", name_of(w, s, op, false));
+    for (int32_t i = 0; i < a->body_len; i++) {
+        ChmOp step = chm_c_body_op(w, op, i);
+        chm_out_printf(w->out, "    %s%s\n",
+                       step_fields(w, &step, step_codes[step.code], name, chm_c_body_type(w, op, i),
+                                   chm_c_body_type(w, op, i + 1), 4),
+                       i + 1 < a->body_len ? "," : "};");
+    }
+    chm_out_printf(w->out, "static const ChrtCut cut_%s = {%s, %d};\n", name_of(w, s, op, false),
+                   chm_c_dim(w, op->result->type->shape, a->dim), (int)a->chunks);
+}
+
+static void write_step(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+{
+    bool copy = op->code == CHM_OP_OUTPUT;
+    ChmOut name;
+    chm_out_init_arena(&name, w->arena);
+    if (copy)
+        chm_out_puts(&name, op->name);
+    else
+        chm_value_print(op->result, &name);
+    const ChmType *from = op->operand->type, *to = copy ? from : op->result->type;
+    if (op->code == CHM_OP_PIPELINE) {
+        write_pipeline(w, s, op, chm_out_text(&name));
         return;
-    write_call(w, "copy", op->name, op->operand->type, from, op->operand->type, to, "");
+    }
+    const char *head = chm_arena_printf(w->arena, "static const ChrtStep %s = ", name_of(w, s, op, false));
+    chm_out_printf(
+        w->out, "%s%s;\n", head,
+        step_fields(w, op, copy ? "CHRT_COPY" : step_codes[op->code], chm_out_text(&name), from, to, strlen(head)));
+}
+
+void chm_c_write_steps(ChmC *w, const ChmCSchedule *s)
+{
+    for (const ChmOp *op = s->m->first; op; op = op->next)
+        if (has_step(s, op))
+            write_step(w, s, op);
+}
+
+void chm_c_write_tasks(ChmC *w, const ChmCSchedule *s)
+{
+    const char *separator = "    ChrtTask *";
+    size_t column = 0;
+    for (const ChmOp *op = s->m->first; op; op = op->next) {
+        if (!has_step(s, op))
+            continue;
+        const char *name = name_of(w, s, op, true);
+        if (column > 0 && column + strlen(name) + 4 > CHM_C_COLUMNS) {
+            separator = ";\n    ChrtTask *";
+            column = 0;
+        }
+        chm_out_printf(w->out, "%s%s", separator, name);
+        column += strlen(name) + (column > 0 ? 3 : 14);
+        separator = ", *";
+    }
+    chm_out_puts(w->out, column > 0 ? ";\n" : "");
+}
+
+void chm_c_write_prepare(ChmC *w, const ChmCSchedule *s)
+{
+    for (const ChmOp *op = s->m->first; op; op = op->next) {
+        if (!has_step(s, op))
+            continue;
+        const char *step = name_of(w, s, op, false), *task = name_of(w, s, op, true);
+        if (op->code == CHM_OP_PIPELINE)
+            chm_out_printf(w->out, "    if (!status) status = chrt_prepare(rt, %s, %d, &cut_%s, &(*plan)->%s);\n", step,
+                           (int)op->attrs.body_len, step, task);
+        else
+            chm_out_printf(w->out, "    if (!status) status = chrt_prepare(rt, &%s, 1, NULL, &(*plan)->%s);\n", step,
+                           task);
+    }
 }
 
 void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
 {
+    if (!has_step(s, op))
+        return;
     if (chm_is_layout_op(op)) {
         chm_out_puts(w->out, "    /* ");
         chm_op_print(s->m, op, w->out);
         chm_out_puts(w->out, " */\n");
     }
-    writers[op->code](w, s, op);
+    const char *to =
+        op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "out_%s", op->name) : chm_c_value(w, s, op->result);
+    chm_out_printf(w->out, "    if (!status) status = chrt_run(plan->%s, %s, %s);\n", name_of(w, s, op, true),
+                   chm_c_value(w, s, op->operand), to);
 }

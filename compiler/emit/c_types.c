@@ -56,6 +56,12 @@ void chm_c_collect_tables(ChmC *w, const ChmCSchedule *s)
         }
         if (chm_c_op_group(op, &group))
             add_group(w, &group);
+        for (int32_t i = 0; i < op->attrs.body_len; i++) {
+            const ChmOp step = chm_c_body_op(w, op, i);
+            add_type(w, chm_c_body_type(w, op, i + 1));
+            if (chm_c_op_group(&step, &group))
+                add_group(w, &group);
+        }
     }
 }
 
@@ -181,8 +187,14 @@ static void write_type(ChmC *w, const ChmType *t)
         CHM_PUSH(w->arena, &fields, pins(w, l));
     chm_out_printf(w->out, "/* %s ", chm_dtypes[t->dtype].name);
     chm_layout_print(w->out, t->shape, l);
-    chm_out_printf(w->out, " */\nstatic const ChrtType %s = {\n", chm_c_type(w, t));
-    write_list(w, "    ", &fields, "};\n");
+    const char *head = chm_arena_printf(w->arena, "static const ChrtType %s = {", chm_c_type(w, t));
+    size_t columns = strlen(head) + 2;
+    for (int32_t i = 0; i < fields.len; i++)
+        columns += strlen(fields.at[i]) + 2;
+    chm_out_puts(w->out, " */\n");
+    if (columns > CHM_C_COLUMNS)
+        chm_out_printf(w->out, "%s\n", head);
+    write_list(w, columns > CHM_C_COLUMNS ? "    " : head, &fields, "};\n");
 }
 
 void chm_c_write_tables(ChmC *w)

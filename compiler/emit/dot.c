@@ -47,8 +47,8 @@ static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
     ChmTraffic t;
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
-    chm_traffic_init(&t, job->arena, job->module->mesh->ranks);
-    chm_traffic_add(&t, job->topology, from->shape, from->dtype, from->layout, &step);
+    chm_traffic_init(&t, job->arena, job->topology, job->module->mesh);
+    chm_traffic_add(&t, from->shape, from->dtype, from->layout, &step);
     ChmPrice price = chm_traffic_price(&t);
     if (!price.worst_bytes) {
         chm_out_puts(out, "\\nlocal");

@@ -22,6 +22,7 @@ typedef struct OpFact {
 
 typedef struct Facts {
     const ChmModule *m;
+    const ChmTopology *topology; /* NULL: the default */
     OpFact *ops;
     int32_t nops;
     ChmPrice baseline, optimized;
@@ -52,7 +53,7 @@ static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFa
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
     chm_traffic_clear(t);
-    chm_traffic_add(t, job->topology, from->shape, from->dtype, from->layout, &step);
+    chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
     ChmPrice price = chm_traffic_price(t);
     fact->sent_bytes = price.worst_sent_bytes;
     fact->received_bytes = price.worst_received_bytes;
@@ -69,13 +70,13 @@ static void collect(const ChmEmitJob *job, Facts *f)
 {
     ChmTraffic t;
     ChmBuffers buffers;
-    *f = (Facts){.m = job->module};
+    *f = (Facts){.m = job->module, .topology = job->topology == &chm_default_topology ? NULL : job->topology};
     chm_buffers_plan(job->arena, job->module, &buffers);
     f->arena_bytes = buffers.arena_bytes;
     for (const ChmOp *op = job->module->first; op; op = op->next)
         f->nops++;
     f->ops = CHM_NEW_ARRAY(job->arena, OpFact, f->nops);
-    chm_traffic_init(&t, job->arena, job->module->mesh->ranks);
+    chm_traffic_init(&t, job->arena, job->topology, job->module->mesh);
     int32_t n = 0;
     for (const ChmOp *op = job->module->first; op; op = op->next)
         op_facts(job, op, &t, &f->ops[n++]);
@@ -132,6 +133,44 @@ static void add_mesh(cJSON *root, const ChmMesh *mesh, bool *ok)
         add_string(axis, "name", mesh->axis_name[i], ok);
         add_int(axis, "size", mesh->axis_size[i], ok);
     }
+}
+
+static void add_number(cJSON *object, const char *key, double x, bool *ok)
+{
+    *ok = cJSON_AddNumberToObject(object, key, x) && *ok;
+}
+
+static void add_level(cJSON *object, const ChmTopology *t, int32_t i, const ChmMesh *mesh, bool *ok)
+{
+    const ChmLevel *level = &t->level[i];
+    add_string(object, "name", level->name, ok);
+    add_string(object, "kind", chm_level_kinds[level->kind], ok);
+    add_int(object, "group_ranks", chm_topology_group_ranks(t, mesh, i), ok);
+    cJSON *list = level->axes ? add_array(object, "axes", ok) : NULL;
+    for (int32_t a = 0; list && a < mesh->naxes; a++) {
+        if (level->axes & CHM_AXIS(a))
+            append(list, cJSON_CreateString(mesh->axis_name[a]), ok);
+    }
+    list = level->grid_dims ? add_array(object, "grid", ok) : NULL;
+    for (int32_t k = 0; list && k < level->grid_dims; k++)
+        append(list, cJSON_CreateNumber(level->grid[k]), ok);
+    *ok = cJSON_AddBoolToObject(object, "shared", level->shared) && *ok;
+    add_number(object, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s, ok);
+    add_number(object, "latency_s", level->latency_s, ok);
+    add_number(object, "message_s", level->message_s, ok);
+}
+
+static void add_topology(cJSON *root, const ChmTopology *t, const ChmMesh *mesh, bool *ok)
+{
+    if (!t)
+        return;
+    cJSON *object = add_object(root, "topology", ok);
+    add_string(object, "name", t->name, ok);
+    cJSON *levels = add_array(object, "levels", ok);
+    for (int32_t i = 0; i < t->nlevels; i++)
+        add_level(append(levels, cJSON_CreateObject(), ok), t, i, mesh, ok);
+    if (t->reduce_bytes_per_s > 0)
+        add_number(object, "reduce_bytes_per_s", t->reduce_bytes_per_s, ok);
 }
 
 static void add_tensors(cJSON *root, const ChmModule *m, bool *ok)
@@ -231,6 +270,7 @@ static cJSON *tree(const Facts *f, bool *ok)
     add_int(root, "schema_version", CHM_JSON_SCHEMA_VERSION, ok);
     add_string(root, "plan", f->m->name, ok);
     add_mesh(root, f->m->mesh, ok);
+    add_topology(root, f->topology, f->m->mesh, ok);
     add_tensors(root, f->m, ok);
     add_ops(root, f, ok);
     add_outputs(root, f, ok);

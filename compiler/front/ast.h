@@ -10,14 +10,12 @@
 #define CHM_FRONT_AST_H
 
 #include "front/front.h"
+#include "ir/topology_text.h"
 
 #define CHM_EXPR_MAX_DEPTH 1000 /* of the tree of an expression: evaluation is recursive */
 
-typedef struct ChmName {
-    const char *text;
-    ChmSpan span;
-} ChmName;
-typedef CHM_VEC(ChmName) ChmNames;
+typedef ChmWord ChmName;
+typedef ChmWords ChmNames;
 
 /* ---- integer expressions */
 typedef enum ChmExprKind {
@@ -68,6 +66,11 @@ typedef struct ChmMeshDecl {
     /* sema */
     const ChmMesh *mesh;
 } ChmMeshDecl;
+
+typedef struct ChmUse { /* use "file.topo"; */
+    ChmName path;       /* without quotes; text NULL: not written */
+    bool bad;
+} ChmUse;
 
 typedef struct ChmStmt ChmStmt;
 
@@ -135,8 +138,15 @@ struct ChmPlan {
     ChmSpan span, step_span; /* of 'plan NAME;' and of the word 'step'; source NULL when absent */
     CHM_VEC(ChmParam *) params;
     ChmMeshDecl *mesh;
+    ChmTopologyText *topology_text; /* NULL: none, or one that could not be read */
+    ChmUse use;                     /* of a topology file */
+    ChmSpan topology_span;          /* of the name of the topology or of the file; source NULL: neither is written */
     CHM_VEC(ChmTensorDecl *) tensors;
     CHM_VEC(ChmStmt *) stmts;
+    bool damaged; /* by syntax errors: what is missing may only have been unreadable */
+    /* sema */
+    const ChmTopology *topology; /* the one to plan for; NULL: the default */
+    const char *set_aside;       /* name of the plan's own topology where another takes its place */
 };
 
 /* "partial(tp, dp)" and "[seq/tp, hidden]" as written */

@@ -66,6 +66,8 @@ void chm_plan_print(ChmOut *out, const ChmPlan *plan)
     chm_out_printf(out, "plan %s;\n\nmesh %s (", plan->name.text, plan->mesh->name.text);
     print_sizes(out, &plan->mesh->axes);
     chm_out_puts(out, ");\n");
+    if (plan->topology)
+        chm_topology_print(plan->topology, plan->mesh->mesh, out);
     for (int32_t i = 0; i < plan->tensors.len; i++) {
         const ChmTensorDecl *t = plan->tensors.at[i];
         chm_out_printf(out, "tensor %s : %s[", t->name.text, t->dtype_name.text);

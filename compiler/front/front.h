@@ -18,6 +18,21 @@ typedef struct ChmPlan ChmPlan; /* the checked syntax tree (front/ast.h); lives 
  * may stand in diags otherwise. */
 const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines);
 
+/* The same on another machine: the topology of 'topology', a topology file, takes the place of the plan's own, which
+ * then need not fit the mesh. -D sets params of both texts. topology NULL: as above. */
+const ChmPlan *chm_plan_parse_on(ChmCtx *ctx, const ChmSource *source, const ChmSource *topology,
+                                 const ChmDefine *defines, int32_t ndefines);
+
+/* The machine that the plan is for; NULL: none is said, chm_default_topology is meant. */
+const ChmTopology *chm_plan_topology(const ChmPlan *plan);
+/* The name of the plan's own topology where that of a file took its place; else NULL. */
+const char *chm_plan_topology_set_aside(const ChmPlan *plan);
+
+/* A topology file (params and one topology) on a mesh. Axes that the mesh lacks count as of size 1. NULL with errors.
+ */
+const ChmTopology *chm_topology_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines,
+                                      const ChmMesh *mesh);
+
 /* --emit=ast: the plan in its own notation, params resolved, one statement a line; parses back to the same tree. */
 void chm_plan_print(ChmOut *out, const ChmPlan *plan);
 

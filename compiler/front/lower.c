@@ -34,6 +34,7 @@ static const ChmTensor *find_tensor(const ChmModule *m, const char *name)
 CHM_GIVE ChmModule *chm_plan_lower(ChmCtx *ctx, const ChmPlan *plan)
 {
     ChmModule *m = chm_module_new(ctx, plan->name.text, plan->mesh->mesh);
+    m->topology = plan->topology;
     ChmValue **values = CHM_NEW_ARRAY(&m->arena, ChmValue *, plan->stmts.len); /* by statement */
     for (int32_t i = 0; i < plan->tensors.len; i++) {
         const ChmTensorDecl *t = plan->tensors.at[i];

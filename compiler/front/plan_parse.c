@@ -16,10 +16,48 @@
 
 int chm_plan_yylex(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p);
 
+static bool begins_declaration(int token)
+{
+    return token == T_PLAN || token == T_PARAM || token == T_TENSOR || token == T_STEP || token == T_TOPOLOGY ||
+           token == T_USE;
+}
+
+/* A declaration inside a topology: the '}'s before it are missing, and are put in. */
+static void close_topology(ChmParser *p, int token)
+{
+    if (!p->topology_damaged) {
+        ChmDiag *d = chm_error(p->diags, p->last, "expected '}' before the next declaration");
+        chm_note(p->diags, d, p->topology_begin, "the topology begins here");
+    }
+    p->syntax_errors = p->topology_damaged = true;
+    p->pending = token;
+    p->closing = p->level ? 2 : 1;
+}
+
+static int next_token(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)
+{
+    if (chm_parser_gives_up(p))
+        return T_END;
+    if (!p->pending) {
+        int token = chm_plan_scan_lex(value, at, p->scanner);
+        if (!p->topology || !begins_declaration(token))
+            return token;
+        close_topology(p, token);
+    }
+    *at = p->last;
+    if (p->closing > 0) {
+        p->closing--;
+        return T_RBRACE;
+    }
+    int token = p->pending;
+    p->pending = 0;
+    return token;
+}
+
 int chm_plan_yylex(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)
 {
     p->prev_end = p->last.end;
-    int token = chm_parser_gives_up(p) ? T_END : chm_plan_scan_lex(value, at, p->scanner);
+    int token = next_token(value, at, p);
     if (token == T_END)
         *at = p->last = (ChmSpan){p->source, p->source->len, p->source->len};
     if (p->at_head) {
@@ -178,7 +216,8 @@ void chm_ast_plan(ChmParser *p, ChmSpan span, ChmName name)
         report_another(p, "name", name.span, plan->name.span, NULL);
         return;
     }
-    bool first = plan->params.len == 0 && !plan->mesh && plan->tensors.len == 0 && !plan->step_span.source;
+    bool first = plan->params.len == 0 && !plan->mesh && plan->tensors.len == 0 && !plan->step_span.source &&
+                 !plan->topology_span.source;
     if (!first && !p->syntax_errors) {
         ChmDiag *d = chm_error(p->diags, span, "the plan's name comes first");
         chm_help(p->diags, d, "Move `plan %s;` to the top.", name.text);
@@ -272,7 +311,7 @@ static void scan_text(ChmParser *p)
     chm_plan_scan__scan_buffer(text, len + 2, p->scanner);
 }
 
-const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines)
+ChmPlan *chm_plan_read(ChmCtx *ctx, const ChmSource *source, int32_t errors_before)
 {
     if (chm_source_check(&ctx->diags, source) != CHM_OK)
         return NULL;
@@ -286,13 +325,27 @@ const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDef
         .plan = plan,
         .last = {source, 0, 0},
         .at_head = true,
-        .errors_before = ctx->diags.errors,
+        .errors_before = errors_before,
     };
     scan_text(&p);
     bool read_all = chm_plan_yyparse(&p) == 0;
-    if (!chm_parser_gives_up(&p)) {
-        ChmSemaOptions options = {defines, ndefines, !read_all || p.syntax_errors, p.errors_before};
+    plan->damaged = !read_all || p.syntax_errors;
+    return plan;
+}
+
+const ChmPlan *chm_plan_parse_on(ChmCtx *ctx, const ChmSource *source, const ChmSource *topology,
+                                 const ChmDefine *defines, int32_t ndefines)
+{
+    int32_t errors_before = ctx->diags.errors;
+    ChmPlan *plan = chm_plan_read(ctx, source, errors_before);
+    if (plan && ctx->diags.errors - errors_before < CHM_PLAN_MAX_ERRORS) {
+        ChmSemaOptions options = {defines, ndefines, plan->damaged, errors_before, topology};
         chm_plan_check(ctx, plan, &options);
     }
-    return ctx->diags.errors == p.errors_before ? plan : NULL;
+    return ctx->diags.errors == errors_before ? plan : NULL;
+}
+
+const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDefine *defines, int32_t ndefines)
+{
+    return chm_plan_parse_on(ctx, source, NULL, defines, ndefines);
 }

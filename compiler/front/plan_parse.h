@@ -24,6 +24,13 @@ typedef struct ChmParser {
     int last_token;
     int head;                /* first token of the statement under way */
     bool at_head, saw_arrow; /* the next token is a head; the statement has an arrow */
+    int braces;              /* open since the word 'topology', as the scanner sees them */
+    int closing, pending;    /* '}'s still to be put in before the token that is waiting; that token, or 0 */
+    /* topology under way */
+    ChmTopologyText *topology; /* NULL: none */
+    ChmLevelText *level;       /* NULL: none */
+    ChmSpan topology_begin;    /* the word 'topology' */
+    bool topology_damaged;     /* by a syntax error: it is not looked at any further */
     /* errors */
     int32_t errors_before; /* in diags, when we began */
     bool syntax_errors;
@@ -39,6 +46,8 @@ void chm_scan_mended(ChmParser *p, const char *found, const char *help);
 ChmName chm_scan_name(ChmParser *p, const char *text, int len);
 const ChmExpr *chm_scan_int(ChmParser *p, const char *text, int len);
 const ChmExpr *chm_scan_bad_number(ChmParser *p, const char *text, int len);
+ChmName chm_scan_decimal(ChmParser *p, const char *text, int len); /* its text; a fraction is no expression */
+ChmName chm_scan_file(ChmParser *p, const char *text, int len);
 void *chm_scan_alloc(ChmParser *p, size_t bytes);
 void *chm_scan_realloc(ChmParser *p, void *old, size_t bytes);
 
@@ -65,6 +74,21 @@ void chm_ast_plan(ChmParser *p, ChmSpan span, ChmName name);
 void chm_ast_param(ChmParser *p, ChmSpan span, ChmName name, const ChmExpr *expr, bool whole);
 void chm_ast_mesh(ChmParser *p, ChmSpan span, ChmName name, const ChmSizeds *axes, bool whole);
 void chm_ast_tensor(ChmParser *p, ChmSpan span, ChmName name, ChmName dtype, const ChmSizeds *dims, bool whole);
+
+/* ---- topologies (topology_parse.c) */
+void chm_ast_use(ChmParser *p, ChmName path, bool whole);
+void chm_ast_bad_use(ChmParser *p, ChmSpan word);
+void chm_ast_topology(ChmParser *p, ChmSpan word, ChmName name); /* name.text NULL: unreadable */
+void chm_ast_topology_end(ChmParser *p, ChmSpan span);
+/* A level of so many ranks, or over these axes, or with neither. */
+void chm_ast_level(ChmParser *p, ChmName word, ChmName name, const ChmExpr *ranks, const ChmNames *axes);
+void chm_ast_level_end(ChmParser *p);
+/* A property of the level under way, else of the topology: with a quantity, a grid, or neither. */
+void chm_ast_property(ChmParser *p, ChmName name, const ChmQuantityText *quantity, const ChmPropertyText *grid);
+ChmQuantityText *chm_ast_amount(ChmParser *p, const ChmExpr *whole, ChmName decimal); /* the one or the other */
+ChmQuantityText *chm_ast_quantity(ChmParser *p, ChmQuantityText *amount, ChmSpan span, ChmName unit, ChmName per);
+ChmPropertyText *chm_ast_grid(ChmParser *p, ChmPropertyText *grid, ChmName by, const ChmExpr *size);
+
 void chm_ast_step(ChmParser *p, ChmSpan span);
 void chm_ast_input(ChmParser *p, ChmSpan span, ChmName name, ChmName tensor, ChmLayoutText *layout, bool whole);
 void chm_ast_arrow(ChmParser *p, ChmSpan span, ChmName name, ChmName operand, ChmLayoutText *layout, bool whole);

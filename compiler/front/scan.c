@@ -65,6 +65,16 @@ ChmName chm_scan_name(ChmParser *p, const char *text, int len)
     return (ChmName){chm_intern(&p->ctx->strings, text, (size_t)len), p->last};
 }
 
+ChmName chm_scan_decimal(ChmParser *p, const char *text, int len)
+{
+    return (ChmName){chm_arena_strndup(p->arena, text, (size_t)len), p->last};
+}
+
+ChmName chm_scan_file(ChmParser *p, const char *text, int len)
+{
+    return (ChmName){chm_arena_strndup(p->arena, text, (size_t)len), p->last};
+}
+
 static ChmExpr *new_int(ChmParser *p, ChmExprKind kind, int64_t value)
 {
     ChmExpr *e = CHM_NEW(p->arena, ChmExpr);

@@ -31,7 +31,7 @@ static const ChmDefine *find_define(const ChmSema *s, const char *name)
     return NULL;
 }
 
-static void check_params(ChmSema *s)
+void chm_check_params(ChmSema *s)
 {
     for (int32_t i = 0; i < s->plan->params.len && !chm_sema_gives_up(s); i++) {
         ChmParam *p = s->plan->params.at[i];
@@ -48,15 +48,37 @@ static void check_params(ChmSema *s)
     }
 }
 
-static void check_defines(ChmSema *s)
+/* Names of the params of a plan and of its topology files: what -D may set. */
+typedef CHM_VEC(const char *) Names;
+
+static void add_params(ChmSema *s, Names *names, const ChmPlan *text)
 {
+    for (int32_t i = 0; text && i < text->params.len; i++)
+        CHM_PUSH(s->arena, names, text->params.at[i]->name.text);
+}
+
+static bool is_listed(const Names *names, const char *name)
+{
+    for (int32_t i = 0; i < names->len; i++) {
+        if (strcmp(names->at[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void chm_check_defines(ChmSema *s, const char *whose)
+{
+    Names known = {0};
+    add_params(s, &known, s->plan);
+    add_params(s, &known, s->used);
+    add_params(s, &known, s->given);
     for (int32_t i = 0; i < s->options.ndefines; i++) {
         const char *name = s->options.defines[i].name;
-        if (chm_scope_find(&s->params, name) || s->options.damaged)
+        if (is_listed(&known, name) || s->options.damaged)
             continue;
-        ChmDiag *d = chm_error(s->diags, (ChmSpan){0}, "-D %s=%lld: the plan has no param '%s'", name,
-                               (long long)s->options.defines[i].value, name);
-        const char *near = chm_did_you_mean(name, s->params.names.at, s->params.names.len);
+        ChmDiag *d = chm_error(s->diags, (ChmSpan){0}, "-D %s=%lld: the %s has no param '%s'", name,
+                               (long long)s->options.defines[i].value, whose, name);
+        const char *near = chm_did_you_mean(name, known.at, known.len);
         if (near)
             chm_help(s->diags, d, "Did you mean '%s'?", near);
         else
@@ -220,6 +242,11 @@ static void check_parts(ChmSema *s)
         chm_check_name(s, "plan", plan->name);
     if (s->options.damaged)
         return;
+    if (plan->topology_span.source && !plan->name.text && !plan->mesh && !plan->step_span.source) {
+        ChmDiag *d = chm_error(s->diags, plan->topology_span, "this is a topology and not a plan");
+        chm_help(s->diags, d, "A plan is compiled for it with `--topology FILE` or with `use \"FILE\";` in the plan.");
+        return;
+    }
     if (!plan->name.text) {
         ChmDiag *d = chm_error(s->diags, start, "the plan has no name");
         chm_help(s->diags, d, "A plan begins with `plan NAME;`.");
@@ -260,17 +287,25 @@ static void init_scope(ChmSema *s, ChmScope *scope, const char *kind)
     chm_map_init(&scope->reported, s->arena);
 }
 
+void chm_sema_init(ChmSema *s, ChmCtx *ctx, ChmPlan *plan, const ChmSemaOptions *options)
+{
+    *s = (ChmSema){.ctx = ctx, .arena = &ctx->arena, .diags = &ctx->diags, .plan = plan, .options = *options};
+    init_scope(s, &s->params, "param");
+    init_scope(s, &s->tensors, "tensor");
+    init_scope(s, &s->values, "value");
+}
+
 void chm_plan_check(ChmCtx *ctx, ChmPlan *plan, const ChmSemaOptions *options)
 {
-    ChmSema s = {.ctx = ctx, .arena = &ctx->arena, .diags = &ctx->diags, .plan = plan, .options = *options};
-    init_scope(&s, &s.params, "param");
-    init_scope(&s, &s.tensors, "tensor");
-    init_scope(&s, &s.values, "value");
+    ChmSema s;
+    chm_sema_init(&s, ctx, plan, options);
     check_parts(&s);
-    check_params(&s);
-    check_defines(&s);
+    chm_check_params(&s);
+    chm_read_topology_files(&s);
+    chm_check_defines(&s, "plan");
     check_mesh(&s);
     check_tensors(&s);
+    chm_check_topology(&s);
     chm_check_step(&s);
     if (ctx->diags.errors == options->errors_before)
         warn_unused(&s);

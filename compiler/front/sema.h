@@ -16,6 +16,7 @@ typedef struct ChmSemaOptions {
     int32_t ndefines;
     bool damaged; /* syntax errors: what is missing may only have been unreadable, so nothing is called missing */
     int32_t errors_before;
+    const ChmSource *topology; /* a topology file whose topology takes the place of the plan's; NULL: none */
 } ChmSemaOptions;
 
 /* Reports into ctx->diags; the tree is good when no error came to those before. */
@@ -36,8 +37,17 @@ typedef struct ChmSema {
     ChmPlan *plan;
     ChmSemaOptions options;
     ChmScope params, tensors, values;
+    ChmPlan *used, *given; /* trees of topology files: of 'use', and of options.topology; or NULL */
 } ChmSema;
 
+/* The tree of a text, not checked (plan_parse.c). */
+ChmPlan *chm_plan_read(ChmCtx *ctx, const ChmSource *source, int32_t errors_before);
+
+void chm_sema_init(ChmSema *s, ChmCtx *ctx, ChmPlan *plan, const ChmSemaOptions *options);
+void chm_check_params(ChmSema *s);
+void chm_check_defines(ChmSema *s, const char *whose);
+void chm_read_topology_files(ChmSema *s);
+void chm_check_topology(ChmSema *s);
 bool chm_sema_gives_up(const ChmSema *s); /* more errors than anybody reads */
 
 void *chm_scope_find(const ChmScope *scope, const char *name);

@@ -27,7 +27,8 @@ static bool has(Expected e, const char *name)
     return false;
 }
 
-static const char *const keywords[] = {"plan", "param", "mesh", "tensor", "step", "input", "output", "partial", "at"};
+static const char *const keywords[] = {"plan",   "param",   "mesh", "tensor",   "step", "input",
+                                       "output", "partial", "at",   "topology", "use"};
 
 static bool is_keyword(const char *name)
 {
@@ -41,7 +42,11 @@ static bool is_keyword(const char *name)
 /* The statement under way, as in "expected ';' after the arrow". */
 static const char *statement(const ChmParser *p)
 {
+    if (p->topology)
+        return "the property";
     switch (p->head) {
+    case T_USE:
+        return "the file";
     case T_PLAN:
         return "the plan's name";
     case T_PARAM:
@@ -74,8 +79,14 @@ static bool is_operator(const char *name)
 }
 
 /* Whether a token goes without saying where others are expected. */
-static bool is_noise(Expected e, const char *name)
+static bool is_noise(const ChmParser *p, Expected e, const char *name)
 {
+    if (p->topology && has(e, "mesh")) /* a property begins here */
+        return is(name, "mesh");
+    if (p->topology && has(e, "number") && has(e, ";")) /* so might a grid */
+        return is(name, "number") || is(name, "name") || is(name, "(") || is(name, "-");
+    if (has(e, "number with a point")) /* a quantity */
+        return is(name, "number with a point") || is(name, "name") || is(name, "(") || is(name, "-");
     if (has(e, "number")) /* an expression begins here */
         return is(name, "name") || is(name, "(") || is(name, "-");
     if (has(e, "+")) /* an expression may go on */
@@ -89,6 +100,12 @@ static bool is_noise(Expected e, const char *name)
 
 static const char *in_words(ChmParser *p, Expected e, const char *name)
 {
+    if (is(name, "number") && has(e, "number with a point"))
+        return "a number with its unit";
+    if (is(name, "file name"))
+        return "the name of a file in double quotes";
+    if (is(name, "name") && p->topology && has(e, "}"))
+        return has(e, "mesh") ? "a property" : "a level";
     if (is(name, "number"))
         return "an integer expression";
     if (is(name, "name"))
@@ -106,9 +123,9 @@ static const char *join(ChmParser *p, Expected e)
     const char *text = "";
     int left = 0;
     for (int i = 0; i < e.n; i++)
-        left += !is_noise(e, e.names[i]);
+        left += !is_noise(p, e, e.names[i]);
     for (int i = 0; i < e.n; i++) {
-        if (is_noise(e, e.names[i]))
+        if (is_noise(p, e, e.names[i]))
             continue;
         const char *gap = --left == 0 ? "" : left == 1 ? " or " : ", ";
         text = chm_arena_printf(p->arena, "%s%s%s", text, in_words(p, e, e.names[i]), gap);
@@ -159,9 +176,27 @@ static void report_reserved(ChmParser *p, const char *found, ChmSpan at)
     chm_help(p->diags, d, "Choose another name, such as '%s_' or '%s0'.", found, found);
 }
 
+static const char *topology_hint(Expected e, const char *found)
+{
+    if (has(e, "=") && !has(e, ";"))
+        return "A topology is made of levels: `level node 8 { bandwidth = 300 GB/s; }`.";
+    if (has(e, "=") || has(e, "mesh") || (has(e, "number") && !has(e, "{")))
+        return "A property is written `latency = 2 us;`, `shared;` or `torus 4 x 4;`.";
+    if (has(e, ")") && has(e, ","))
+        return "In parentheses stand axes; a size in ranks stands without: `level node 8 { ... }`.";
+    if (has(e, "{") || (has(e, "}") && is(found, "number")))
+        return "A level is written `level node 8 { ... }`, `level node (tp) { ... }`, or without a size if it is the "
+               "last.";
+    return NULL;
+}
+
 /* What to write instead, for the usual slips; NULL when nothing comes to mind. */
 static const char *hint(const ChmParser *p, Expected e, const char *found)
 {
+    if (p->topology)
+        return topology_hint(e, found);
+    if (has(e, "file name"))
+        return "A topology file is used by `use \"machine.topo\";`.";
     if (has(e, "name") && !has(e, "number") && is(found, "number")) {
         if (p->head == T_MESH)
             return "Axes have names: `mesh m (dp = 2, tp = 4);`.";
@@ -202,9 +237,15 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
     Expected e = {expected, n};
     bool gave_up = chm_parser_gives_up(p);
     p->syntax_errors = true;
-    p->complete = has(e, ";");
+    p->topology_damaged = true;
+    p->complete = has(e, ";") && !(p->topology && has(e, "="));
     if (gave_up)
         return;
+    if (p->level && is(found, "{")) {
+        ChmDiag *d = chm_error(p->diags, at, "expected '}' before the next level");
+        chm_note(p->diags, d, p->level->name.span, "this level is not closed");
+        return;
+    }
     if (p->complete) {
         report_missing_semicolon(p, e, found, at);
         return;
@@ -214,7 +255,7 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
         report_reserved(p, found, at);
         return;
     }
-    if (is(found, "}") && has(e, "tensor")) {
+    if (is(found, "}") && has(e, "topology")) {
         chm_error(p->diags, at, "'}' closes nothing");
         return;
     }
@@ -225,7 +266,9 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
         chm_help(p->diags, d, "Did you mean '%s'?", near);
     else if (help)
         chm_help(p->diags, d, "%s", help);
-    if (at_statement && is(found, "end of file"))
+    if (p->topology && is(found, "end of file"))
+        chm_note(p->diags, d, p->topology_begin, "the topology begins here");
+    else if (at_statement && is(found, "end of file"))
         chm_note(p->diags, d, p->plan->step_span, "the step begins here");
 }
 

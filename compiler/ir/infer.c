@@ -213,6 +213,12 @@ static bool rule_reduce_exchange(Rule *r)
     return r->target->partial != r->from->partial || fail(r, "it settles no axis; exchange is the op for that");
 }
 
+/* Its result is asked for; the body must lead there. */
+static bool rule_pipeline(Rule *r)
+{
+    return has_target(r) && chm_check_body(r->ctx, r->attrs, r->shape, r->from, r->target, r->why);
+}
+
 /* ---- the table */
 
 static bool rule_input(Rule *r)

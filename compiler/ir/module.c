@@ -104,6 +104,7 @@ ChmOp *chm_build_output(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand
 ChmModule *chm_module_clone(const ChmModule *m)
 {
     ChmModule *c = chm_module_new(m->ctx, m->name, m->mesh);
+    c->topology = m->topology;
     for (int32_t i = 0; i < m->tensors.len; i++)
         CHM_PUSH(&c->arena, &c->tensors, m->tensors.at[i]);
     ChmMap copies; /* from the address of an old value to the new one */

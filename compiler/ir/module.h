@@ -6,6 +6,7 @@
 #ifndef CHM_IR_MODULE_H
 #define CHM_IR_MODULE_H
 
+#include "ir/topology.h"
 #include "ir/type.h"
 
 typedef enum ChmOpcode {
@@ -32,6 +33,9 @@ typedef struct ChmAttrs {
     int32_t dim, to_dim; /* D, E: indices into the shape */
     int32_t axis;        /* X */
     int32_t from, to;    /* I, J: coordinates on X */
+    int32_t chunks;      /* N: that the tensor is cut into along 'dim' */
+    int32_t body_len;    /* with N: the ops done on each chunk, the first on the operand; in the context's arena */
+    const struct ChmStep *body;
 } ChmAttrs;
 bool chm_op_has(ChmOpcode code, char attr); /* attr is one of the capital letters of ops.def */
 
@@ -82,6 +86,7 @@ typedef struct ChmModule {
     ChmArena arena; /* ops and values */
     const char *name;
     const ChmMesh *mesh;
+    const ChmTopology *topology; /* the machine, in the context's arena; NULL: chm_default_topology */
     CHM_VEC(const ChmTensor *) tensors;
     ChmOp *first, *last;
     struct ChmModule *newer, *older; /* the context's list of modules */
@@ -129,6 +134,21 @@ typedef struct ChmWhy {
  * asked for. */
 const ChmLayout *chm_infer_layout(ChmCtx *ctx, ChmOpcode code, const ChmAttrs *attrs, const ChmShape *shape,
                                   const ChmLayout *from, const ChmLayout *target, ChmWhy *why);
+
+/* ---- pipelines (chunks.c)
+ * A pipeline cuts the tensor along a dim into chunks and takes each through the chain of its body. Chunks follow the
+ * splits that the dim has at the two ends. With K blocks at the finer end, one of the two splits being a prefix of the
+ * other, chunk i of M is block b*M+i of K*M for every b: it is a contiguous part of each block, and every rank takes
+ * part in every chunk. Each chunk is a tensor of its own, whose layouts are those of the body. So that the block rule
+ * says the same of a chunk as of the whole, K*M must divide the dim. */
+/* K: blocks of the dim at the finer end; 0 when neither split is a prefix of the other. */
+int64_t chm_chunk_blocks(const ChmLayout *from, const ChmLayout *to, int32_t dim);
+/* The shape of a chunk, or NULL with a reason. */
+const ChmShape *chm_chunk_shape(ChmCtx *ctx, const ChmShape *shape, const ChmLayout *from, const ChmLayout *to,
+                                int32_t dim, int32_t chunks, ChmWhy *why);
+/* Is the body a chain from one layout to the other, which may be cut so? */
+bool chm_check_body(ChmCtx *ctx, const ChmAttrs *attrs, const ChmShape *shape, const ChmLayout *from,
+                    const ChmLayout *to, ChmWhy *why);
 
 /* ---- text (print.c, parse.c with grammar/ir.y) */
 void chm_module_print(ChmModule *m, ChmOut *out); /* numbers the module first; the text parses back */

@@ -62,7 +62,7 @@ void chm_ir_syntax_error(ChmIrReader *r, ChmSpan at, const char *found, const ch
         ERROR(r, at, "unexpected %s%s", found, chm_out_text(&o));
 }
 
-/* ---- heads: plan, mesh, tensor */
+/* ---- heads: plan, mesh, topology, tensor */
 
 void chm_ir_plan(ChmIrReader *r, ChmSpan at, ChmIrName name)
 {
@@ -131,6 +131,24 @@ static bool has_mesh(ChmIrReader *r, ChmSpan at)
         r->mesh_seen = true; /* said once */
     }
     return r->module != NULL;
+}
+
+void chm_ir_by(ChmIrReader *r, ChmIrName word)
+{
+    if (strcmp(word.text, "x") != 0)
+        ERROR(r, word.span, "unexpected '%s' between the sizes of a grid, expected 'x'", word.text);
+}
+
+void chm_ir_topology(ChmIrReader *r, ChmSpan at, const ChmTopologyText *text)
+{
+    if (!has_mesh(r, at))
+        return;
+    if (r->module->topology) {
+        ChmDiag *d = ERROR(r, text->name.span, "a second topology; a module has one");
+        NOTE(r, d, r->module->topology->span, "the first is here");
+        return;
+    }
+    r->module->topology = chm_topology_build(r->ctx, text, r->module->mesh, false);
 }
 
 static const ChmTensor *find_tensor(const ChmIrReader *r, const char *name)
@@ -202,6 +220,8 @@ static const char *attr_word(char letter)
         return "DIM";
     case 'X':
         return "AXIS";
+    case 'N':
+        return "NUMBER";
     default:
         return "COORDINATE";
     }
@@ -274,6 +294,16 @@ static bool take_coord(Matcher *m, const ChmIrAttr *a, int32_t *out)
     return true;
 }
 
+static bool take_chunks(Matcher *m, const ChmIrAttr *a)
+{
+    if (a->number < 1 || a->number > INT32_MAX) {
+        ERROR(m->r, a->span, "%lld chunks; at least one is needed", (long long)a->number);
+        return false;
+    }
+    m->attrs.chunks = (int32_t)a->number;
+    return true;
+}
+
 /* One letter of the syntax column. */
 static bool take_attr(Matcher *m, char letter, const ChmIrAttr *a)
 {
@@ -289,6 +319,8 @@ static bool take_attr(Matcher *m, char letter, const ChmIrAttr *a)
         return chm_ir_find_axis(m->r, name, &m->attrs.axis);
     case 'I':
         return take_coord(m, a, &m->attrs.from);
+    case 'N':
+        return take_chunks(m, a);
     default:
         return take_coord(m, a, &m->attrs.to);
     }
@@ -296,7 +328,9 @@ static bool take_attr(Matcher *m, char letter, const ChmIrAttr *a)
 
 static ChmIrAttrKind kind_of_letter(char letter)
 {
-    return letter == 'A' ? CHM_IR_A_AXES : letter == 'I' || letter == 'J' ? CHM_IR_A_NUMBER : CHM_IR_A_WORD;
+    return letter == 'A'                                     ? CHM_IR_A_AXES
+           : letter == 'I' || letter == 'J' || letter == 'N' ? CHM_IR_A_NUMBER
+                                                             : CHM_IR_A_WORD;
 }
 
 static bool match_attrs(Matcher *m)
@@ -399,8 +433,48 @@ static ChmValue *read_source(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIr
     return chm_build_input(r->module, NULL, at, t, chm_type_make(r->ctx, t->dtype, t->shape, l), plain_name(r, result));
 }
 
+/* One line of a body. */
+static bool read_body_step(Matcher *m, const ChmIrStep *line, ChmStep *out)
+{
+    ChmOpcode code = find_op(m->r, line->op);
+    if (code == CHM_NOPS)
+        return false;
+    if (chm_ops[code].class != CHM_CLASS_LAYOUT || chm_op_has(code, 'N')) {
+        ERROR(m->r, line->op.span, "'%s' cannot stand in a body: each line there is one layout change", line->op.text);
+        return false;
+    }
+    ChmSpan last = line->attrs->len ? line->attrs->at[line->attrs->len - 1].span : line->op.span;
+    Matcher inner = {m->r, code, m->shape, line->attrs, 0, end_of(last), {.dim = 0}};
+    if (!match_attrs(&inner))
+        return false;
+    *out = (ChmStep){code, inner.attrs, chm_ir_make_layout(m->r, m->shape, line->layout)};
+    return out->to != NULL;
+}
+
+/* An op has a body if and only if it has chunks. */
+static bool read_body(Matcher *m, ChmIrName op, const ChmIrBody *body)
+{
+    bool wants = chm_op_has(m->code, 'N');
+    if (wants != (body != NULL)) {
+        ChmDiag *d =
+            ERROR(m->r, wants ? m->end : op.span, "'%s' %s", op.text, wants ? "lacks its body" : "has no body");
+        if (wants)
+            HELP(m->r, d, "Write '{', a line 'OP ... : LAYOUT' for each op, and '}'.");
+        return false;
+    }
+    if (!body)
+        return true;
+    ChmStep *steps = CHM_NEW_ARRAY(&m->r->ctx->arena, ChmStep, body->len);
+    for (int32_t i = 0; i < body->len; i++)
+        if (!read_body_step(m, &body->at[i], &steps[i]))
+            return false;
+    m->attrs.body = steps;
+    m->attrs.body_len = body->len;
+    return true;
+}
+
 static ChmValue *read_step(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmOpcode code, ChmIrName op,
-                           ChmIrName operand, const ChmIrAttrs *attrs, const ChmIrLayout *layout)
+                           ChmIrName operand, const ChmIrAttrs *attrs, const ChmIrBody *body, const ChmIrLayout *layout)
 {
     if (!operand.text) {
         ChmDiag *d = ERROR(r, end_of(op.span), "'%s' lacks its operand", op.text);
@@ -411,14 +485,9 @@ static ChmValue *read_step(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmOpco
     if (!from)
         return NULL;
     const ChmShape *shape = from->type->shape;
-    Matcher m = {r,
-                 code,
-                 shape,
-                 attrs,
-                 0,
-                 end_of(attrs->len ? attrs->at[attrs->len - 1].span : operand.span),
-                 {{0}, 0, 0, 0, 0, 0}};
-    if (!match_attrs(&m))
+    Matcher m = {r,         code, shape, attrs, 0, end_of(attrs->len ? attrs->at[attrs->len - 1].span : operand.span),
+                 {.dim = 0}};
+    if (!match_attrs(&m) || !read_body(&m, op, body))
         return NULL;
     if (!layout) {
         const ChmLayout *would = chm_infer_layout(r->ctx, code, &m.attrs, shape, from->type->layout, NULL, NULL);
@@ -435,7 +504,7 @@ static ChmValue *read_step(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmOpco
 }
 
 void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIrName operand, const ChmIrAttrs *attrs,
-               const ChmIrLayout *layout)
+               const ChmIrBody *body, const ChmIrLayout *layout)
 {
     if (!has_mesh(r, at))
         return;
@@ -452,7 +521,7 @@ void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIr
             v = read_source(r, at, result, op, operand, attrs, layout);
             break;
         case CHM_CLASS_LAYOUT:
-            v = read_step(r, at, result, code, op, operand, attrs, layout);
+            v = read_step(r, at, result, code, op, operand, attrs, body, layout);
             break;
         case CHM_CLASS_SINK: {
             ChmDiag *d = ERROR(r, op.span, "'%s' has no result", op.text);

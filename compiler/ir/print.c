@@ -39,6 +39,9 @@ static void print_attr(const ChmMesh *mesh, const ChmShape *shape, const ChmAttr
     case 'J':
         chm_out_printf(out, "%d", (int)attrs->to);
         break;
+    case 'N':
+        chm_out_printf(out, "%d", (int)attrs->chunks);
+        break;
     }
 }
 
@@ -53,6 +56,21 @@ static void print_attrs(const ChmMesh *mesh, const ChmShape *shape, ChmOpcode co
             chm_out_write(out, s, len);
         s += len + (s[len] == ' ');
     }
+}
+
+/* Braces and a line for each op of the body. */
+static void print_body(const ChmMesh *mesh, const ChmShape *shape, const ChmAttrs *attrs, ChmOut *out)
+{
+    chm_out_puts(out, " {\n");
+    for (int32_t i = 0; i < attrs->body_len; i++) {
+        const ChmStep *step = &attrs->body[i];
+        chm_out_printf(out, "  %s", chm_ops[step->code].name);
+        print_attrs(mesh, shape, step->code, &step->attrs, out);
+        chm_out_puts(out, " : ");
+        chm_layout_print(out, shape, step->to);
+        chm_out_putc(out, '\n');
+    }
+    chm_out_putc(out, '}');
 }
 
 void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out)
@@ -79,6 +97,8 @@ void chm_op_print(const ChmModule *m, const ChmOp *op, ChmOut *out)
     else
         chm_out_puts(out, op->tensor->name);
     print_attrs(m->mesh, op->result->type->shape, op->code, &op->attrs, out);
+    if (op->attrs.body_len)
+        print_body(m->mesh, op->result->type->shape, &op->attrs, out);
     chm_out_puts(out, " : ");
     chm_layout_print(out, op->result->type->shape, op->result->type->layout);
 }
@@ -98,6 +118,8 @@ void chm_module_print(ChmModule *m, ChmOut *out)
     for (int32_t a = 0; a < m->mesh->naxes; a++)
         chm_out_printf(out, "%s%s = %d", a ? ", " : "", m->mesh->axis_name[a], (int)m->mesh->axis_size[a]);
     chm_out_puts(out, ")\n");
+    if (m->topology)
+        chm_topology_print(m->topology, m->mesh, out);
     for (int32_t i = 0; i < m->tensors.len; i++)
         print_tensor(m->tensors.at[i], out);
     for (const ChmOp *op = m->first; op; op = op->next) {

@@ -9,13 +9,10 @@
 #define CHM_IR_READER_H
 
 #include "ir/module.h"
+#include "ir/topology_text.h"
 
-/* A name as written, a value's with its '%'. text NULL: not there. */
-typedef struct ChmIrName {
-    const char *text; /* interned */
-    ChmSpan span;
-} ChmIrName;
-typedef CHM_VEC(ChmIrName) ChmIrNames;
+typedef ChmWord ChmIrName; /* a name as written, a value's with its '%' */
+typedef ChmWords ChmIrNames;
 
 typedef struct ChmIrPair { /* "tp = 4" */
     ChmIrName name;
@@ -47,6 +44,14 @@ typedef struct ChmIrAttr {
 } ChmIrAttr;
 typedef CHM_VEC(ChmIrAttr) ChmIrAttrs;
 
+typedef struct ChmIrStep { /* a line of a body */
+    ChmIrName op;
+    ChmIrAttrs *attrs;
+    ChmIrLayout *layout;
+    ChmSpan span;
+} ChmIrStep;
+typedef CHM_VEC(ChmIrStep) ChmIrBody;
+
 typedef struct ChmIrReader {
     ChmCtx *ctx;
     const ChmSource *source;
@@ -56,6 +61,7 @@ typedef struct ChmIrReader {
     ChmMap values; /* from names with their '%' to entries of parse.c */
     CHM_VEC(const char *) value_names;
     int32_t syntax_errors; /* after one, unknown names are not reported: their definition may be what was skipped */
+    int32_t braces;        /* open, in a topology */
     uint32_t bad_end;      /* end of the last stray character reported */
 } ChmIrReader;
 
@@ -70,10 +76,12 @@ void chm_ir_scan_bad(ChmIrReader *r, ChmSpan at);
 void chm_ir_syntax_error(ChmIrReader *r, ChmSpan at, const char *found, const char *const *wanted, int n);
 void chm_ir_plan(ChmIrReader *r, ChmSpan at, ChmIrName name);
 void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *axes); /* axes NULL: one rank */
+void chm_ir_topology(ChmIrReader *r, ChmSpan at, const ChmTopologyText *text);
+void chm_ir_by(ChmIrReader *r, ChmIrName word); /* between the sizes of a grid */
 void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype, const ChmIrPairs *dims);
-/* operand.text is NULL where no value stands; layout is NULL where no type stands */
+/* operand.text is NULL where no value stands; body and layout where none stands */
 void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIrName operand, const ChmIrAttrs *attrs,
-               const ChmIrLayout *layout);
+               const ChmIrBody *body, const ChmIrLayout *layout);
 void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIrName operand);
 /* modifiers of a layout: 'word' must be 'partial' or 'at' */
 void chm_ir_partial(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrNames *axes);

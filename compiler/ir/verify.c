@@ -73,7 +73,7 @@ static void check_attrs(Verifier *v, const ChmOp *op)
     bool stray = a->over.len > CHM_MAX_AXES || (a->over.len && !chm_op_has(op->code, 'A')) ||
                  (a->dim && !chm_op_has(op->code, 'D')) || (a->to_dim && !chm_op_has(op->code, 'E')) ||
                  (a->axis && !chm_op_has(op->code, 'X')) || (a->from && !chm_op_has(op->code, 'I')) ||
-                 (a->to && !chm_op_has(op->code, 'J'));
+                 (a->to && !chm_op_has(op->code, 'J')) || ((a->chunks || a->body_len) && !chm_op_has(op->code, 'N'));
     for (int i = a->over.len; !stray && i < CHM_MAX_AXES; i++)
         stray = a->over.at[i] != 0;
     if (stray)

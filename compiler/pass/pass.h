@@ -16,6 +16,7 @@ typedef enum ChmProps {                              /* properties of a module, 
 
 typedef struct ChmPassEnv {
     const ChmTopology *topology;
+    int32_t chunks; /* of every pipeline, as far as it can be cut so; 0: by cost */
     ChmRemarks *remarks;
 } ChmPassEnv;
 
@@ -41,6 +42,7 @@ typedef struct ChmPassStat {
 
 typedef struct ChmPassOptions {
     const ChmTopology *topology;
+    int32_t chunks; /* --chunks; 0: by cost */
     bool verify_each;
     /* Called after each pass when not NULL: the driver's --print-after / --print-changed. */
     void (*after)(void *user, const ChmPass *pass, ChmModule *m, int32_t changes);

@@ -30,6 +30,9 @@ static const char *const local_rules[] = {"canonicalize", "cse", "dce", "split-a
 /* What is left after them is made into arrows, each of which is then routed; two routes may begin alike. */
 static const char *const global_rules[] = {"compose", "route", "canonicalize", "cse", "dce", NULL};
 
+/* Steps that load different wires are made to run at the same time. */
+static const char *const overlap[] = {"pipeline", NULL};
+
 static void append(const char *const *names, const ChmPass **list, int32_t max, int32_t *n)
 {
     for (; *names && *n < max; names++)
@@ -43,4 +46,6 @@ void chm_pipeline_for_level(int32_t level, const ChmPass **list, int32_t max, in
         append(local_rules, list, max, n);
     if (level >= 2)
         append(global_rules, list, max, n);
+    if (level >= 3)
+        append(overlap, list, max, n);
 }

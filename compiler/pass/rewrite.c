@@ -22,10 +22,10 @@ ChmMove chm_op_move(const ChmOp *op)
 ChmPrice chm_moves_price(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n)
 {
     if (!w->traffic.sent)
-        chm_traffic_init(&w->traffic, &w->m->arena, w->m->mesh->ranks);
+        chm_traffic_init(&w->traffic, &w->m->arena, w->env->topology, w->m->mesh);
     chm_traffic_clear(&w->traffic);
     for (int32_t i = 0; i < n; i++)
-        chm_traffic_add(&w->traffic, w->env->topology, type->shape, type->dtype, moves[i].from, &moves[i].step);
+        chm_traffic_add(&w->traffic, type->shape, type->dtype, moves[i].from, &moves[i].step);
     return chm_traffic_price(&w->traffic);
 }
 

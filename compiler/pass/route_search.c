@@ -47,8 +47,9 @@ typedef struct Search {
     int64_t best_worst; /* its worst-rank traffic */
     Label *at;          /* being expanded */
     ChmTraffic scratch;
-    double weight;       /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
-    int64_t least_worst; /* no way has less worst-rank traffic */
+    double weight;         /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
+    int64_t least_worst;   /* no way has less worst-rank traffic */
+    double rank_bandwidth; /* of all wires into a rank */
     int64_t labels;
     int64_t work, max_work; /* ranks priced */
     bool exact;
@@ -175,8 +176,8 @@ static State *state_of(Search *s, const ChmLayout *layout)
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
-        ChmBound rest = chm_bound_both(s->arena, s->space->shape, s->dtype, layout, s->space->to);
-        state->rest_s = (double)rest.worst_bytes / s->topology->bandwidth_bytes_per_s;
+        ChmBound rest = chm_bound_on(s->arena, s->topology, s->space->shape, s->dtype, layout, s->space->to);
+        state->rest_s = rest.time_s;
         state->rest_bytes = rest.total_bytes;
         chm_map_put(&s->states, &layout, sizeof layout, state);
     }
@@ -249,9 +250,9 @@ static void consider(void *user, const ChmStep *step)
     const Label *parent = s->at;
     s->work += s->scratch.ranks;
     if (chm_is_exchange(step->code))
-        s->work += chm_exchange_visits(s->space->shape, parent->state->layout, step->to) / 8;
+        s->work += chm_exchange_visits(s->topology, s->space->shape, parent->state->layout, step->to) / 8;
     load_scratch(s, parent);
-    chm_traffic_add(&s->scratch, s->topology, s->space->shape, s->dtype, parent->state->layout, step);
+    chm_traffic_add(&s->scratch, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
     bool arrived = step->to == s->space->to;
     if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
@@ -323,13 +324,18 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    return (Least){(double)(worst * bytes) / s->topology->bandwidth_bytes_per_s, all * bytes};
+    Least least = {(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
+    if (s->scratch.wires) { /* what must come over the slow wires as well: there an exchange takes longer to price */
+        double time_s = chm_bound_time(s->arena, s->topology, s->space->shape, s->dtype, from->layout, to->layout);
+        least.time_s = time_s > least.time_s ? time_s : least.time_s;
+    }
+    return least;
 }
 
 /* Counts the work of pricing an exchange; false when that is more than is left. */
 static bool affordable(Search *s, const ChmLayout *from, const ChmLayout *to)
 {
-    int64_t work = chm_exchange_visits(s->space->shape, from, to) / 8;
+    int64_t work = chm_exchange_visits(s->topology, s->space->shape, from, to) / 8;
     if (work > s->max_work - s->work) {
         s->exact = false;
         return false;
@@ -396,7 +402,8 @@ static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
-    chm_traffic_init(&s->scratch, s->arena, space->from->mesh->ranks);
+    chm_traffic_init(&s->scratch, s->arena, s->topology, space->from->mesh);
+    s->rank_bandwidth = chm_rank_bandwidth(s->topology, space->from->mesh);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
     s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
@@ -464,15 +471,16 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
     return r;
 }
 
-static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena *scratch, ChmRoute *route)
+static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, ChmRoute *route)
 {
     ChmSteps steps = {0};
+    ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
     /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
     const double weights[] = {5.0, 1.0};
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         Search s = {.arena = scratch,
-                    .topology = r->topology,
+                    .topology = topology,
                     .space = space,
                     .dtype = dtype,
                     .weight = weights[i],
@@ -486,30 +494,34 @@ static void find(ChmRouter *r, const RouteSpace *space, ChmDtype dtype, ChmArena
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
 }
 
-/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. */
+/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
+ * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
 static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
-    ChmArena *scratch = &r->ctx->scratch;
     RouteSpace reduced;
-    bool same;
+    bool plain = chm_topology_is_plain(r->topology), small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
+    if (!plain && small) {
+        find(r, r->topology, full, dtype, route);
+        return;
+    }
     route_space_reduce(full, &reduced, &same);
-    if (!same && full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS) {
-        find(r, full, dtype, scratch, route);
+    if (!same && small) {
+        find(r, r->topology, full, dtype, route);
         return;
     }
     ChmRoute part = {0};
-    find(r, &reduced, dtype, scratch, &part);
+    find(r, plain ? r->topology : &chm_default_topology, &reduced, dtype, &part);
     route_space_lift(full, r->arena, &part.steps, &route->steps);
-    route->exact = part.exact && same;
+    route->exact = part.exact && same && plain;
 }
 
 /* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
-static bool too_many_pieces(const RouteSpace *s, const ChmSteps *steps)
+static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, const ChmSteps *steps)
 {
     const ChmLayout *at = s->from;
     for (int32_t i = 0; i < steps->len; i++) {
         if (chm_is_exchange(steps->at[i].code) &&
-            chm_exchange_visits(s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+            chm_exchange_visits(topology, s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
             return true;
         at = steps->at[i].to;
     }
@@ -523,7 +535,7 @@ static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtyp
     ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
     ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    bool priced = !too_many_pieces(full, &route->steps);
+    bool priced = !too_many_pieces(r->topology, full, &route->steps);
     if (priced)
         route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
     if (!priced || chm_price_compare(&price, &route->price) < 0) {
@@ -566,9 +578,9 @@ ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const Chm
                          const ChmLayout *from, const ChmSteps *steps)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, arena, from->mesh->ranks);
+    chm_traffic_init(&t, arena, topology, from->mesh);
     for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, topology, shape, dtype, from, &steps->at[i]);
+        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
         from = steps->at[i].to;
     }
     return chm_traffic_price(&t);

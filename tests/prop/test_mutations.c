@@ -510,7 +510,7 @@ static int32_t changes_of(const char *text, const ChmPass *pass)
 {
     ChmCtx ctx;
     chm_ctx_init(&ctx);
-    ChmPassEnv env = {&chm_default_topology, &ctx.remarks};
+    ChmPassEnv env = {.topology = &chm_default_topology, .remarks = &ctx.remarks};
     int32_t changes = pass->run(chm_module_parse(&ctx, source_of(&ctx, text)), &env);
     chm_ctx_fini(&ctx);
     return changes;

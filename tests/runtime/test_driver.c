@@ -27,9 +27,22 @@ static ChrtType type_x2 = {SHAPE, .at = {{AXIS_pp, 1}}};
 static ChrtType type_y0 = {SHAPE, .partial = {AXIS_tp, AXIS_pp}};
 static ChrtType type_y1 = {SHAPE, .split = {[DIM_hidden] = {AXIS_tp}}, .partial = {AXIS_pp}};
 
+enum { BASE_X1, BASE_X2, BASE_Y1, OPT_1, OPT_2, OPT_X2, OPT_Y1, NSTEPS };
+
+static const ChrtStep steps[NSTEPS] = {
+    [BASE_X1] = {CHRT_ALL_REDUCE, "%x1", &type_x0, &type_x1, .over = {AXIS_tp}},
+    [BASE_X2] = {CHRT_SHIFT, "%x2", &type_x1, &type_x2, .axis = AXIS_pp, .source = 0, .target = 1},
+    [BASE_Y1] = {CHRT_REDUCE_SCATTER, "%y1", &type_y0, &type_y1, .over = {AXIS_tp}, .dim = DIM_hidden},
+    [OPT_1] = {CHRT_REDUCE_SCATTER, "%1", &type_x0, &type_1, .over = {AXIS_tp}, .dim = DIM_seq},
+    [OPT_2] = {CHRT_SHIFT, "%2", &type_1, &type_2, .axis = AXIS_pp, .source = 0, .target = 1},
+    [OPT_X2] = {CHRT_ALL_GATHER, "%x2", &type_2, &type_x2, .over = {AXIS_tp}, .dim = DIM_seq},
+    [OPT_Y1] = {.op = CHRT_REDUCE_EXCHANGE, "%y1", &type_y0, &type_y1},
+};
+
 typedef struct Plan {
     ChrtCtx *rt;
     unsigned char *arena;
+    ChrtTask *task[NSTEPS];
 } Plan;
 
 static bool wrong;
@@ -43,9 +56,12 @@ static int create(MPI_Comm comm, void **plan, char *message)
     if (!p)
         return CHRT_ERR_MEMORY;
     ChrtStatus st = chrt_create(comm, &mesh, groups, 2, UINT64_C(0x1234), "test", &p->rt, message);
-    if (st == CHRT_OK && (st = chrt_arena(p->rt, 3 * BLOCK_BYTES, &p->arena)) < 0) {
-        snprintf(message, CHRT_MESSAGE_BYTES, "%s", chrt_error_message(p->rt));
-        chrt_destroy(p->rt);
+    if (st == CHRT_OK) {
+        st = chrt_arena(p->rt, 3 * BLOCK_BYTES, &p->arena);
+        for (int k = 0; k < NSTEPS && st == CHRT_OK; k++)
+            st = chrt_prepare(p->rt, &steps[k], 1, NULL, &p->task[k]);
+        if (st < 0)
+            st = chrt_abandon(p->rt, st, message);
     }
     if (st < 0) {
         free(p);
@@ -73,13 +89,14 @@ static int run_baseline(void *plan, const void *const *in, void *const *out)
     void *v1 = p->arena;
     if ((st = enter(p, in, out)) < 0)
         return st;
-    if ((st = chrt_all_reduce(p->rt, "%x1", &type_x0, in[0], &type_x1, v1, CHRT_AXES(AXIS_tp))) < 0)
+    if ((st = chrt_run(p->task[BASE_X1], in[0], v1)) < 0)
         return st;
-    if ((st = chrt_shift(p->rt, "%x2", &type_x1, v1, &type_x2, out[0], AXIS_pp, 0, 1)) < 0)
+    if ((st = chrt_run(p->task[BASE_X2], v1, out[0])) < 0)
         return st;
-    return chrt_reduce_scatter(p->rt, "%y1", &type_y0, in[1], &type_y1, out[1], CHRT_AXES(AXIS_tp), DIM_hidden);
+    return chrt_run(p->task[BASE_Y1], in[1], out[1]);
 }
 
+/* The two tensors are under way together. */
 static int run_optimized(void *plan, const void *const *in, void *const *out)
 {
     Plan *p = plan;
@@ -87,13 +104,15 @@ static int run_optimized(void *plan, const void *const *in, void *const *out)
     void *v1 = p->arena, *v2 = p->arena + BLOCK_BYTES;
     if ((st = enter(p, in, out)) < 0)
         return st;
-    if ((st = chrt_reduce_scatter(p->rt, "%1", &type_x0, in[0], &type_1, v1, CHRT_AXES(AXIS_tp), DIM_seq)) < 0)
+    if ((st = chrt_start(p->task[OPT_Y1], in[1], out[1])) < 0)
         return st;
-    if ((st = chrt_shift(p->rt, "%2", &type_1, v1, &type_2, v2, AXIS_pp, 0, 1)) < 0)
+    if ((st = chrt_run(p->task[OPT_1], in[0], v1)) < 0)
         return st;
-    if ((st = chrt_all_gather(p->rt, "%x2", &type_2, v2, &type_x2, out[0], CHRT_AXES(AXIS_tp), DIM_seq)) < 0)
+    if ((st = chrt_run(p->task[OPT_2], v1, v2)) < 0)
         return st;
-    if ((st = chrt_reduce_exchange(p->rt, "%y1", &type_y0, in[1], &type_y1, out[1])) < 0)
+    if ((st = chrt_run(p->task[OPT_X2], v2, out[0])) < 0)
+        return st;
+    if ((st = chrt_wait(p->task[OPT_Y1])) < 0)
         return st;
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

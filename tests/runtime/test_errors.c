@@ -7,6 +7,8 @@
  *
  * MPI errors are injected through the profiling interface.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+
 #include "chrt_driver.h"
 
 #include <stdio.h>
@@ -17,7 +19,7 @@
  */
 
 static struct {
-    bool allreduce, isend, waitall, split, reduce_scatter;
+    bool allreduce, irecv, isend, waitany, split, reduce_scatter;
 } armed;
 
 int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -34,20 +36,22 @@ int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype 
     return PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
 }
 
+int MPI_Irecv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    int rc = PMPI_Irecv(at, count, type, peer, tag, comm, request);
+    return armed.irecv ? MPI_ERR_TAG : rc;
+}
+
 int MPI_Isend(const void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
 {
     int rc = PMPI_Isend(at, count, type, peer, tag, comm, request);
     return armed.isend ? MPI_ERR_RANK : rc;
 }
 
-int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    int rc = PMPI_Waitall(n, requests, statuses);
-    if (!armed.waitall)
-        return rc;
-    for (int i = 0; i < n; i++)
-        statuses[i].MPI_ERROR = i + 1 < n ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
-    return MPI_ERR_IN_STATUS;
+    int rc = PMPI_Waitany(n, requests, index, status);
+    return armed.waitany ? MPI_ERR_TRUNCATE : rc;
 }
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm *group)
@@ -93,7 +97,8 @@ static const ChrtType partial_b = {SHAPE, .partial = {AXIS_b}};
 static const ChrtType split_ba = {SHAPE, .split = {{AXIS_b, AXIS_a}}};
 static const ChrtType at_a0 = {SHAPE, .at = {{AXIS_a, 0}}};
 static const ChrtType at_a1 = {SHAPE, .at = {{AXIS_a, 1}}};
-static float in[8], out[8];
+static const ChrtType split_a = {SHAPE, .split = {{AXIS_a}}};
+static float in[8], out[8], other_out[8];
 
 static ChrtCtx *make(void)
 {
@@ -122,10 +127,6 @@ static void test_create(void)
     demand("groups", st, CHRT_ERR_SCHEDULE, message, "not the same schedule");
     st = chrt_create(MPI_COMM_WORLD, &flat, groups, 2, 1, "errors", &rt, message);
     demand("axis", st, CHRT_ERR_GROUP, message, "an axis that the mesh lacks");
-    armed.split = rank == 1;
-    st = chrt_create(MPI_COMM_WORLD, &mesh, groups, 2, 1, "errors", &rt, message);
-    demand("split", st, CHRT_ERR_MPI, message, rank == 1 ? "MPI_Comm_split: " : "on another rank");
-    armed.split = false;
 }
 
 static void test_enter(void)
@@ -145,56 +146,105 @@ static void test_enter(void)
     chrt_destroy(rt);
 }
 
-static void test_op(void)
+/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+
+static const ChrtStep all_reduce = {CHRT_ALL_REDUCE, "%5", &partial_b, &whole, .over = {AXIS_b}};
+static const ChrtStep reduce_scatter = {CHRT_REDUCE_SCATTER, "%6", &partial_b, &split_b, .over = {AXIS_b}};
+static const ChrtStep gather = {.op = CHRT_EXCHANGE, "%7", &split_ba, &whole};
+static const ChrtStep shift = {CHRT_SHIFT, "%8", &at_a0, &at_a1, .axis = AXIS_a, .source = 0, .target = 1};
+static const ChrtStep gather_b = {CHRT_ALL_GATHER, "%9", &split_b, &whole, .over = {AXIS_b}};
+
+static void refused(ChrtCtx *rt, const char *test, const ChrtStep *steps, int32_t n, const ChrtCut *cut,
+                    ChrtStatus wanted, const char *text)
+{
+    ChrtTask *task;
+    ChrtStatus st = chrt_prepare(rt, steps, n, cut, &task);
+    demand(test, st, wanted, chrt_error_message(rt), text);
+    if (task)
+        fail(test, "left a task", "");
+}
+
+static ChrtTask *prepared(ChrtCtx *rt, const ChrtStep *steps, int32_t n, const ChrtCut *cut)
+{
+    ChrtTask *task;
+    if (chrt_prepare(rt, steps, n, cut, &task) < 0)
+        fail("prepare", "must succeed", chrt_error_message(rt));
+    return task;
+}
+
+static void test_prepare(void)
 {
     ChrtCtx *rt = make();
-    ChrtStatus st = chrt_all_reduce(rt, "%1", &partial_b, NULL, &whole, out, CHRT_AXES(AXIS_b));
-    demand("null", st, CHRT_ERR_NULL, chrt_error_message(rt), "all_reduce %1: operand buffer is NULL");
-    st = chrt_all_reduce(rt, "%1", &partial_b, in, &whole, NULL, CHRT_AXES(AXIS_b));
-    demand("null", st, CHRT_ERR_NULL, chrt_error_message(rt), "all_reduce %1: result buffer is NULL");
-    st = chrt_all_reduce(rt, "%1", &whole, in, &whole, out, CHRT_AXES(AXIS_b));
-    demand("type", st, CHRT_ERR_TYPE, chrt_error_message(rt), "all_reduce %1: ");
-    st = chrt_all_gather(rt, "%2", &split_ba, in, &split_b, out, CHRT_AXES(AXIS_b), 0);
-    demand("gather", st, CHRT_ERR_TYPE, chrt_error_message(rt), "all_gather %2: ");
-    st = chrt_all_gather(rt, "%2", &split_ba, in, &whole, out, CHRT_AXES(AXIS_b, AXIS_a), 0);
-    demand("group", st, CHRT_ERR_GROUP, chrt_error_message(rt), "all_gather %2: its group");
-    st = chrt_shift(rt, "%3", &at_a0, in, &at_a1, out, 9, 0, 1);
-    demand("axis", st, CHRT_ERR_TYPE, chrt_error_message(rt), "shift %3: ");
-    st = chrt_exchange(rt, "%4", &whole, in, &partial_b, out);
-    demand("partial", st, CHRT_ERR_TYPE, chrt_error_message(rt), "exchange %4: ");
+    ChrtStep bad = all_reduce;
+    bad.from = &whole;
+    refused(rt, "type", &bad, 1, NULL, CHRT_ERR_TYPE, "all_reduce %5: the op does not lead");
+    bad = (ChrtStep){CHRT_ALL_GATHER, "%2", &split_ba, &split_b, .over = {AXIS_b}};
+    refused(rt, "gather", &bad, 1, NULL, CHRT_ERR_TYPE, "all_gather %2: ");
+    bad = (ChrtStep){CHRT_ALL_GATHER, "%2", &split_ba, &whole, .over = {AXIS_b, AXIS_a}};
+    refused(rt, "group", &bad, 1, NULL, CHRT_ERR_GROUP, "all_gather %2: its group");
+    bad = shift;
+    bad.axis = 9;
+    refused(rt, "axis", &bad, 1, NULL, CHRT_ERR_TYPE, "shift %8: ");
+    bad.axis = -1;
+    refused(rt, "axis", &bad, 1, NULL, CHRT_ERR_TYPE, "shift %8: ");
+    bad = (ChrtStep){.op = CHRT_EXCHANGE, "%4", &whole, &partial_b};
+    refused(rt, "partial", &bad, 1, NULL, CHRT_ERR_TYPE, "exchange %4: ");
+    refused(rt, "no steps", &all_reduce, 0, NULL, CHRT_ERR_TYPE, "needs a step");
+    refused(rt, "chain", (const ChrtStep[]){all_reduce, gather_b}, 2, NULL, CHRT_ERR_TYPE,
+            "all_gather %9: does not begin in the layout where the step before ends");
+
+    refused(rt, "dim", &all_reduce, 1, &(ChrtCut){1, 2}, CHRT_ERR_CUT, "no 2 chunks of dim 1");
+    refused(rt, "chunks", &all_reduce, 1, &(ChrtCut){0, 0}, CHRT_ERR_CUT, "no 0 chunks of dim 0");
+    bad = (ChrtStep){.op = CHRT_EXCHANGE, "%3", &split_b, &split_a};
+    refused(rt, "ends", &bad, 1, &(ChrtCut){0, 2}, CHRT_ERR_CUT, "neither is a prefix of the other");
+    prepared(rt, &bad, 1, NULL);
+    chrt_destroy(rt);
+}
+
+static void test_start(void)
+{
+    ChrtCtx *rt = make();
+    ChrtTask *task = prepared(rt, &all_reduce, 1, NULL), *other = prepared(rt, &shift, 1, NULL);
+    ChrtStatus st = chrt_run(task, NULL, out);
+    demand("null", st, CHRT_ERR_NULL, chrt_error_message(rt), "all_reduce %5: operand buffer is NULL on rank ");
+    st = chrt_start(task, in, NULL);
+    demand("null", st, CHRT_ERR_NULL, chrt_error_message(rt), "all_reduce %5: result buffer is NULL on rank ");
+    demand("wait without start", chrt_wait(task), CHRT_OK, "", "");
+    demand("start", chrt_start(task, in, out), CHRT_OK, "", "");
+    st = chrt_start(task, in, out);
+    demand("start twice", st, CHRT_ERR_STATE, chrt_error_message(rt), "all_reduce %5: started again");
+    demand("another", chrt_start(other, rank < 2 ? in : NULL, rank < 2 ? NULL : other_out), CHRT_OK, "", "");
+    chrt_destroy(rt); /* finishes both */
+    chrt_destroy(NULL);
+}
+
+/* An error inside a task breaks the context; nothing hangs, and what is under way is left alone. */
+static void broken_by(bool *arm, const ChrtStep *step, const ChrtCut *cut, const char *text)
+{
+    ChrtCtx *rt = make();
+    ChrtTask *task = prepared(rt, step, 1, cut), *started = prepared(rt, &all_reduce, 1, NULL);
+    demand("start", chrt_start(started, in, other_out), CHRT_OK, "", "");
+    *arm = true;
+    ChrtStatus st = chrt_run(task, in, out);
+    *arm = false;
+    demand(text, st, CHRT_ERR_MPI, chrt_error_message(rt), ": ");
+    demand(text, chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
+    demand(text, chrt_wait(started), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
+    demand(text, chrt_enter(rt, 0, NULL), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
     chrt_destroy(rt);
 }
 
 static void test_injected(void)
 {
+    broken_by(&armed.irecv, &reduce_scatter, NULL, "irecv");
+    broken_by(&armed.isend, &reduce_scatter, &(ChrtCut){0, 2}, "isend");
+    broken_by(&armed.waitany, &gather, NULL, "waitany");
+    broken_by(&armed.waitany, &gather_b, &(ChrtCut){0, 3}, "waitany");
+
     ChrtCtx *rt = make();
-    armed.allreduce = true;
-    ChrtStatus st = chrt_all_reduce(rt, "%5", &partial_b, in, &whole, out, CHRT_AXES(AXIS_b));
-    armed.allreduce = false;
-    demand("all_reduce", st, CHRT_ERR_MPI, chrt_error_message(rt), "all_reduce %5: ");
-    st = chrt_all_reduce(rt, "%5", &partial_b, in, &whole, out, CHRT_AXES(AXIS_b));
-    demand("broken", st, CHRT_ERR_MPI, chrt_error_message(rt), "all_reduce %5: ");
-    chrt_destroy(rt);
-
-    rt = make();
-    armed.reduce_scatter = true;
-    st = chrt_reduce_scatter(rt, "%6", &partial_b, in, &split_b, out, CHRT_AXES(AXIS_b), 0);
-    armed.reduce_scatter = false;
-    demand("reduce_scatter", st, CHRT_ERR_MPI, chrt_error_message(rt), "reduce_scatter %6: ");
-    chrt_destroy(rt);
-
-    rt = make();
-    armed.waitall = true;
-    st = chrt_exchange(rt, "%7", &split_ba, in, &whole, out);
-    armed.waitall = false;
-    demand("exchange", st, CHRT_ERR_MPI, chrt_error_message(rt), "exchange %7: ");
-    st = chrt_enter(rt, 0, NULL);
-    demand("enter when broken", st, CHRT_ERR_MPI, chrt_error_message(rt), "exchange %7: ");
-    chrt_destroy(rt);
-
-    rt = make();
+    ChrtTask *task = prepared(rt, &shift, 1, NULL);
     armed.isend = true;
-    st = chrt_shift(rt, "%8", &at_a0, in, &at_a1, out, AXIS_a, 0, 1);
+    ChrtStatus st = chrt_run(task, in, out);
     armed.isend = false;
     if (rank < 2)
         demand("shift", st, CHRT_ERR_MPI, chrt_error_message(rt), "shift %8: ");
@@ -206,35 +256,81 @@ static void test_injected(void)
     chrt_destroy(rt);
 }
 
+/* With the library's collectives: communicators, and errors out of the collectives. */
+static void test_library(void)
+{
+    ChrtCtx *rt;
+    char message[CHRT_MESSAGE_BYTES] = "";
+    setenv("CHRT_COLLECTIVES", rank == 1 ? "own" : "library", 1);
+    ChrtStatus st = chrt_create(MPI_COMM_WORLD, &mesh, groups, 2, 1, "errors", &rt, message);
+    demand("other collectives", st, CHRT_ERR_SCHEDULE, message, "not the same schedule");
+    setenv("CHRT_COLLECTIVES", "library", 1);
+    armed.split = rank == 1;
+    st = chrt_create(MPI_COMM_WORLD, &mesh, groups, 2, 1, "errors", &rt, message);
+    demand("split", st, CHRT_ERR_MPI, message, rank == 1 ? "MPI_Comm_split: " : "on another rank");
+    armed.split = false;
+
+    rt = make();
+    ChrtTask *sum = prepared(rt, &all_reduce, 1, NULL), *scatter = prepared(rt, &reduce_scatter, 1, NULL);
+    demand("library", chrt_run(sum, in, out), CHRT_OK, "", "");
+    armed.reduce_scatter = true;
+    st = chrt_run(scatter, in, out);
+    armed.reduce_scatter = false;
+    demand("reduce_scatter", st, CHRT_ERR_MPI, chrt_error_message(rt), "reduce_scatter %6: ");
+    demand("broken", chrt_run(sum, in, out), CHRT_ERR_MPI, chrt_error_message(rt), "reduce_scatter %6: ");
+    chrt_destroy(rt);
+
+    rt = make();
+    sum = prepared(rt, &all_reduce, 1, NULL);
+    armed.allreduce = true;
+    st = chrt_run(sum, in, out);
+    armed.allreduce = false;
+    demand("all_reduce", st, CHRT_ERR_MPI, chrt_error_message(rt), "all_reduce %5: ");
+    chrt_destroy(rt);
+    unsetenv("CHRT_COLLECTIVES");
+}
+
 /* ---- the driver ends what one rank cannot go on with
  * ------------------------------------------------------------------ */
 
+typedef struct Plan {
+    ChrtCtx *rt;
+    ChrtTask *task;
+} Plan;
+
 static int create(MPI_Comm comm, void **plan, char *message)
 {
-    ChrtCtx *rt;
-    ChrtStatus st = chrt_create(comm, &mesh, groups, 2, 1, "errors", &rt, message);
-    *plan = rt;
+    Plan *p = calloc(1, sizeof *p);
+    if (!p)
+        return CHRT_ERR_MEMORY;
+    *plan = p;
+    ChrtStatus st = chrt_create(comm, &mesh, groups, 2, 1, "errors", &p->rt, message);
+    if (st == CHRT_OK)
+        st = chrt_prepare(p->rt, &all_reduce, 1, NULL, &p->task);
     return st;
 }
 
 static int run(void *plan, const void *const *inputs, void *const *outputs)
 {
-    ChrtStatus st = chrt_enter(plan, 1, (const ChrtBuffer[]){{"x", &partial_b, inputs[0]}});
+    Plan *p = plan;
+    ChrtStatus st = chrt_enter(p->rt, 1, (const ChrtBuffer[]){{"x", &partial_b, inputs[0]}});
     if (st < 0)
         return st;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    armed.allreduce = rank == 2;
-    return chrt_all_reduce(plan, "%9", &partial_b, inputs[0], &whole, outputs[0], CHRT_AXES(AXIS_b));
+    armed.isend = rank == 2;
+    return chrt_run(p->task, inputs[0], outputs[0]);
 }
 
 static void destroy(void *plan)
 {
-    chrt_destroy(plan);
+    Plan *p = plan;
+    chrt_destroy(p->rt);
+    free(p);
 }
 
 static const char *message_of(void *plan)
 {
-    return chrt_error_message(plan);
+    return chrt_error_message(((Plan *)plan)->rt);
 }
 
 static int test_abort(int argc, char **argv)
@@ -256,8 +352,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     test_create();
     test_enter();
-    test_op();
+    test_prepare();
+    test_start();
     test_injected();
+    test_library();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         printf("test_errors: ok\n");

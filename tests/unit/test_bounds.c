@@ -188,7 +188,8 @@ static void test_one_target_by_elements(void)
         same_figures(&w, from, &to, 1, &f);
         int64_t bound = chm_bound_arrow(&w.ctx.arena, w.shape, CHM_F16, from, to);
         CU_ASSERT_EQUAL(bound, greatest(&w, from, &to, 1, &f, 2));
-        CU_ASSERT_EQUAL(chm_bound_both(&w.ctx.arena, w.shape, CHM_F16, from, to).total_bytes, 2 * f.total);
+        CU_ASSERT_EQUAL(chm_bound_on(&w.ctx.arena, &chm_default_topology, w.shape, CHM_F16, from, to).total_bytes,
+                        2 * f.total);
         CU_ASSERT_EQUAL(bound, chm_bound_arrows(&w.ctx.arena, w.shape, CHM_F16, from, &to, 1));
         world_fini(&w);
     }
@@ -266,9 +267,9 @@ static void test_targets_in_turns(void)
 static int64_t traffic_of(World *w, const ChmLayout *from, const ChmStep *steps, int32_t n)
 {
     ChmTraffic t;
-    chm_traffic_init(&t, &w->ctx.arena, w->mesh->ranks);
+    chm_traffic_init(&t, &w->ctx.arena, &chm_default_topology, w->mesh);
     for (int32_t i = 0; i < n; i++) {
-        chm_traffic_add(&t, &chm_default_topology, w->shape, CHM_F16, from, &steps[i]);
+        chm_traffic_add(&t, w->shape, CHM_F16, from, &steps[i]);
         from = steps[i].to;
     }
     return chm_traffic_price(&t).worst_bytes;

@@ -17,8 +17,8 @@ static ChmTraffic measure(World *w, ChmOpcode code, ChmAttrs attrs, const char *
         printf("\n%s: %s\n", from, why.text);
         exit(EXIT_FAILURE);
     }
-    chm_traffic_init(&t, &w->ctx.arena, w->mesh->ranks);
-    chm_traffic_add(&t, &chm_default_topology, w->shape, dtype, l, &step);
+    chm_traffic_init(&t, &w->ctx.arena, &chm_default_topology, w->mesh);
+    chm_traffic_add(&t, w->shape, dtype, l, &step);
     return t;
 }
 
@@ -26,8 +26,8 @@ static ChmTraffic measure_exchange(World *w, const char *from, const char *to, C
 {
     ChmTraffic t;
     ChmStep step = chm_arrow_exchange(lay(w, from), lay(w, to));
-    chm_traffic_init(&t, &w->ctx.arena, w->mesh->ranks);
-    chm_traffic_add(&t, &chm_default_topology, w->shape, dtype, lay(w, from), &step);
+    chm_traffic_init(&t, &w->ctx.arena, &chm_default_topology, w->mesh);
+    chm_traffic_add(&t, w->shape, dtype, lay(w, from), &step);
     return t;
 }
 
@@ -289,8 +289,8 @@ static void test_exchange_by_elements(void)
         ChmStep step = chm_arrow_exchange(from, to);
         ChmTraffic t;
         Count c;
-        chm_traffic_init(&t, &w.ctx.arena, w.mesh->ranks);
-        chm_traffic_add(&t, &chm_default_topology, w.shape, CHM_F16, from, &step);
+        chm_traffic_init(&t, &w.ctx.arena, &chm_default_topology, w.mesh);
+        chm_traffic_add(&t, w.shape, CHM_F16, from, &step);
         count_exchange(&w, from, to, &c);
         int64_t messages = 0, rounds = 0;
         for (int32_t r = 0; r < w.mesh->ranks; r++) {
@@ -321,10 +321,10 @@ static void test_nothing_is_lost(void)
         const ChmLayout *from = random_layout(&w, ~0u, 0), *to = random_layout(&w, from->partial, 0);
         ChmSteps steps = {0};
         ChmTraffic t;
-        chm_traffic_init(&t, &w.ctx.arena, w.mesh->ranks);
+        chm_traffic_init(&t, &w.ctx.arena, &chm_default_topology, w.mesh);
         chm_arrow_baseline(&w.ctx, &w.ctx.arena, w.shape, from, to, &steps);
         for (int32_t i = 0; i < steps.len; i++) {
-            chm_traffic_add(&t, &chm_default_topology, w.shape, CHM_I8, from, &steps.at[i]);
+            chm_traffic_add(&t, w.shape, CHM_I8, from, &steps.at[i]);
             from = steps.at[i].to;
             int64_t balance = 0;
             for (int32_t r = 0; r < t.ranks; r++) {
@@ -347,7 +347,7 @@ static void add_as_written(World *w, ChmTraffic *t, const char *const *layouts)
         ChmSteps steps = {0};
         chm_arrow_baseline(&w->ctx, &w->ctx.arena, w->shape, at, lay(w, layouts[i + 1]), &steps);
         for (int32_t s = 0; s < steps.len; s++) {
-            chm_traffic_add(t, &chm_default_topology, w->shape, CHM_F32, at, &steps.at[s]);
+            chm_traffic_add(t, w->shape, CHM_F32, at, &steps.at[s]);
             at = steps.at[s].to;
         }
     }
@@ -389,7 +389,7 @@ static void test_pairs_as_written(void)
         world_init(&w, 1);
         world_set(&w, pairs[i].mesh, pairs[i].shape);
         ChmTraffic t;
-        chm_traffic_init(&t, &w.ctx.arena, w.mesh->ranks);
+        chm_traffic_init(&t, &w.ctx.arena, &chm_default_topology, w.mesh);
         add_as_written(&w, &t, pairs[i].way);
         if (pairs[i].back[0])
             add_as_written(&w, &t, pairs[i].back);
@@ -405,21 +405,22 @@ static void test_sums(void)
     World w;
     world_init(&w, 1);
     world_set(&w, "tp=2", "x=5");
-    const ChmTopology slow = {"slow", 10.0, 3.0};
+    const ChmTopology slow = {
+        .name = "slow", .nlevels = 1, .level = {{.bandwidth_bytes_per_s = 10.0, .latency_s = 3.0}}};
     const ChmLayout *owed = lay(&w, "[x] partial(tp)"), *cut = lay(&w, "[x/tp]"), *whole = lay(&w, "[x]");
     ChmStep scatter, gather;
     CU_ASSERT_FATAL(chm_arrow_single(&w.ctx, w.shape, owed, cut, &scatter));
     CU_ASSERT_FATAL(chm_arrow_single(&w.ctx, w.shape, cut, whole, &gather));
     ChmTraffic t, copy;
-    chm_traffic_init(&t, &w.ctx.arena, 2);
-    chm_traffic_init(&copy, &w.ctx.arena, 2);
-    chm_traffic_add(&t, &slow, w.shape, CHM_U8, owed, &scatter);
-    chm_traffic_measure(&t, &slow, w.shape, CHM_U8, cut, &gather); /* leaves the sums alone */
+    chm_traffic_init(&t, &w.ctx.arena, &slow, w.mesh);
+    chm_traffic_init(&copy, &w.ctx.arena, &slow, w.mesh);
+    chm_traffic_add(&t, w.shape, CHM_U8, owed, &scatter);
+    chm_traffic_measure(&t, w.shape, CHM_U8, cut, &gather); /* leaves the sums alone */
     SAME_BYTES(t, {3, 2}, {2, 3});
     CU_ASSERT_EQUAL(t.step_worst_bytes, 3);
     CU_ASSERT_EQUAL(t.step_sent[0], 2);
     chm_traffic_copy(&copy, &t);
-    chm_traffic_add(&t, &slow, w.shape, CHM_U8, cut, &gather);
+    chm_traffic_add(&t, w.shape, CHM_U8, cut, &gather);
     SAME_BYTES(t, {5, 5}, {5, 5});
     SAME_BYTES(copy, {3, 2}, {2, 3});
     CU_ASSERT_EQUAL(t.total_sent, 10);

@@ -33,7 +33,7 @@ static const char *print(ChmModule *m)
 
 static int32_t run(ChmModule *m, const char *name)
 {
-    ChmPassEnv env = {&chm_default_topology, &m->ctx->remarks};
+    ChmPassEnv env = {.topology = &chm_default_topology, .remarks = &m->ctx->remarks};
     return chm_pass_find(name)->run(m, &env);
 }
 
@@ -282,7 +282,7 @@ static void check_pass(ChmModule *original, const ChmExpects *expected, const Ch
     if (status != CHM_OK)
         printf("\n%s: %s\n%s", culprit ? culprit->name : "?", why.text, print(original));
     const char *once = print(m);
-    ChmPassEnv env = {&chm_default_topology, &m->ctx->remarks};
+    ChmPassEnv env = {.topology = &chm_default_topology, .remarks = &m->ctx->remarks};
     CU_ASSERT(pass->run(m, &env) == 0);
     UNIT_SAME_TEXT(print(m), once);
     CU_ASSERT(strcmp(pass->name, "compose") == 0 || time_of(m) <= before_s * (1 + 1e-9));

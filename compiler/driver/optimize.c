@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * driver/pipeline.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
+ * driver/optimize.c - load a plan, optimize it, and trust nothing on the way: types and results are checked before the
  * first pass and after the last.
  */
 #include "driver/job.h"
@@ -24,32 +24,53 @@ static ChmStatus check(ChmJob *job, ChmModule *m, const char *whose)
     return CHM_OK;
 }
 
-static ChmStatus load_plan(ChmJob *job)
+static ChmStatus load_plan(ChmJob *job, const ChmSource *machine)
 {
     const ChmOptions *o = &job->options;
-    job->plan = chm_plan_parse(&job->ctx, job->source, o->defines.at, o->defines.len);
+    job->plan = chm_plan_parse_on(&job->ctx, job->source, machine, o->defines.at, o->defines.len);
     if (!job->plan)
         return CHM_ERR_INPUT;
+    job->set_aside = chm_plan_topology_set_aside(job->plan);
     job->baseline = chm_plan_lower(&job->ctx, job->plan);
     chm_plan_expects(&job->ctx.arena, job->plan, job->baseline, &job->expects);
     return check(job, job->baseline, "the plan as lowered");
 }
 
-static ChmStatus load_ir(ChmJob *job)
+static ChmStatus load_ir(ChmJob *job, const ChmSource *machine)
 {
+    const ChmOptions *o = &job->options;
     job->baseline = chm_module_parse(&job->ctx, job->source);
     if (!job->baseline)
         return CHM_ERR_INPUT;
+    if (machine) {
+        const ChmTopology *own = job->baseline->topology;
+        job->set_aside = own ? own->name : NULL;
+        job->baseline->topology =
+            chm_topology_parse(&job->ctx, machine, o->defines.at, o->defines.len, job->baseline->mesh);
+        if (!job->baseline->topology)
+            return CHM_ERR_INPUT;
+    }
     chm_expects_of_module(&job->ctx.arena, job->baseline, &job->expects);
     return check(job, job->baseline, "the module as read");
 }
 
 ChmStatus chm_job_load(ChmJob *job)
 {
-    ChmStatus st = chm_source_read(&job->ctx.diags, job->options.input, &job->source);
+    const ChmOptions *o = &job->options;
+    const ChmSource *machine = NULL; /* of --topology */
+    ChmStatus st = chm_source_read(&job->ctx.diags, o->input, &job->source);
+    if (!st && o->topology)
+        st = chm_source_read(&job->ctx.diags, o->topology, &machine);
     if (!st)
-        st = job->options.language == CHM_LANGUAGE_IR ? load_ir(job) : load_plan(job);
-    return st;
+        st = o->language == CHM_LANGUAGE_IR ? load_ir(job, machine) : load_plan(job, machine);
+    if (st)
+        return st;
+    job->topology = job->baseline->topology ? job->baseline->topology : &chm_default_topology;
+    if (job->set_aside)
+        chm_remark(&job->ctx.remarks, CHM_MISSED, "driver", job->topology->span, 0,
+                   "the schedule is for topology '%s', in place of the input's own '%s'", job->topology->name,
+                   job->set_aside);
+    return CHM_OK;
 }
 
 /* ---- optimizing */
@@ -113,7 +134,7 @@ static ChmStatus run_passes(ChmJob *job, const ChmPass *const *list, int32_t n, 
  * pass finds the one to blame. */
 static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 {
-    ChmPassOptions options = {.topology = &chm_default_topology,
+    ChmPassOptions options = {.topology = job->topology,
                               .verify_each = job->options.verify_each,
                               .after = after_pass,
                               .user = job,
@@ -136,7 +157,7 @@ static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 static ChmPrice price_of(ChmJob *job, const ChmModule *m)
 {
     ChmTraffic t;
-    chm_traffic_of_module(&t, &job->ctx.arena, &chm_default_topology, m);
+    chm_traffic_of_module(&t, &job->ctx.arena, job->topology, m);
     return chm_traffic_price(&t);
 }
 

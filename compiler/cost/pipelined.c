@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost/pipelined.c - the time of a chain of layout changes cut into chunks.
+ */
+#include "cost/wires.h"
+
+/* Seconds of the last op on a wire. On a plain switch: rank r's out is wire 2r, its in 2r+1. */
+static double step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
+{
+    int64_t bytes = t->wires   ? t->step_wire_bytes[wire]
+                    : wire % 2 ? t->step_received[wire / 2]
+                               : t->step_sent[wire / 2];
+    return (double)bytes / t->topo->level[level].bandwidth_bytes_per_s;
+}
+
+void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t)
+{
+    *p = (ChmPipeline){.wires = chm_traffic_wires(t)};
+    p->each_wire_s = CHM_NEW_ARRAY(arena, double, p->wires);
+    p->each_latency_s = CHM_NEW_ARRAY(arena, double, p->wires);
+}
+
+void chm_pipeline_clear(ChmPipeline *p)
+{
+    ChmPipeline storage = *p;
+    *p = (ChmPipeline){
+        .wires = storage.wires, .each_wire_s = storage.each_wire_s, .each_latency_s = storage.each_latency_s};
+    for (int32_t i = 0; i < p->wires; i++)
+        p->each_wire_s[i] = p->each_latency_s[i] = 0;
+}
+
+void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
+{
+    p->wire_s += times * t->step_wire_s;
+    p->latency_s += t->step_latency_s;
+    p->message_s += t->step_message_s;
+    p->reduce_s += times * t->step_reduce_s;
+    int32_t level = 0;
+    for (int32_t i = 0; i < p->wires; i++) {
+        while (t->wires && i >= t->wires->first[level + 1])
+            level++;
+        double busy_s = step_on_wire(t, level, i);
+        p->each_wire_s[i] += times * busy_s;
+        p->each_latency_s[i] += busy_s > 0 ? t->step_latency_s : 0;
+    }
+}
+
+double chm_pipeline_time(const ChmPipeline *p, int32_t chunks)
+{
+    double m = chunks, pace_s = p->reduce_s / m + p->message_s;
+    for (int32_t i = 0; i < p->wires; i++) {
+        double wire_s = p->each_wire_s[i] / m + p->each_latency_s[i];
+        pace_s = wire_s > pace_s ? wire_s : pace_s;
+    }
+    return (p->wire_s + p->reduce_s) / m + p->latency_s + p->message_s + (m - 1) * pace_s;
+}
+
+int32_t chm_pipeline_chunks(const ChmPipeline *p, int32_t limit)
+{
+    int32_t best = 1;
+    double best_s = chm_pipeline_time(p, 1);
+    for (int32_t m = 2; m <= limit && m > 0; m = m > INT32_MAX / 2 ? -1 : 2 * m) {
+        double time_s = chm_pipeline_time(p, m);
+        if (time_s < best_s * (1 - 1e-9)) {
+            best_s = time_s;
+            best = m;
+        }
+    }
+    return best;
+}
+
+double chm_pipelined_time(ChmArena *scratch, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
+                          const ChmLayout *from, const ChmSteps *steps, int32_t chunks)
+{
+    ChmTraffic t;
+    ChmPipeline p;
+    chm_traffic_init(&t, scratch, topo, from->mesh);
+    chm_pipeline_init(&p, scratch, &t);
+    for (int32_t i = 0; i < steps->len; i++) {
+        chm_traffic_measure(&t, shape, dtype, from, &steps->at[i]);
+        chm_pipeline_add(&p, &t, 1);
+        from = steps->at[i].to;
+    }
+    return chm_pipeline_time(&p, chunks);
+}
+
+/* ---- a pipeline op */
+
+static void add_times(int64_t *sum, const int64_t *part, int32_t n, int32_t times)
+{
+    for (int32_t i = 0; i < n; i++)
+        sum[i] = chm_sat_add(sum[i], chm_sat_mul(part[i], times));
+}
+
+static void add_inner(ChmTraffic *t, const ChmTraffic *in, int32_t times)
+{
+    add_times(t->step_sent, in->step_sent, t->ranks, times);
+    add_times(t->step_received, in->step_received, t->ranks, times);
+    if (t->wires)
+        add_times(t->step_wire_bytes, in->step_wire_bytes, chm_traffic_wires(t), times);
+    t->step_messages = chm_sat_add(t->step_messages, chm_sat_mul(in->step_messages, times));
+    t->step_rounds = chm_sat_add(t->step_rounds, in->step_rounds);
+    t->step_summed_bytes = chm_sat_add(t->step_summed_bytes, chm_sat_mul(in->step_summed_bytes, times));
+    t->step_most_sends = chm_sat_add(t->step_most_sends, chm_sat_mul(in->step_most_sends, times));
+    t->step_level = in->step_level > t->step_level ? in->step_level : t->step_level;
+}
+
+void chm_measure_pipeline(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                          const ChmAttrs *attrs)
+{
+    if (!t->inner) {
+        t->inner = CHM_NEW(t->arena, ChmTraffic);
+        t->load = CHM_NEW(t->arena, ChmPipeline);
+        chm_traffic_init(t->inner, t->arena, t->topo, t->mesh);
+        chm_pipeline_init(t->load, t->arena, t->inner);
+    }
+    ChmShape chunk = *shape; /* for its sizes only: not interned */
+    chunk.dim_size[attrs->dim] /= attrs->chunks;
+    chunk.elems /= attrs->chunks;
+    chm_pipeline_clear(t->load);
+    for (int32_t i = 0; i < attrs->body_len; i++) {
+        chm_traffic_measure(t->inner, &chunk, dtype, from, &attrs->body[i]);
+        chm_pipeline_add(t->load, t->inner, attrs->chunks);
+        add_inner(t, t->inner, attrs->chunks);
+        from = attrs->body[i].to;
+    }
+}

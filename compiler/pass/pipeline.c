@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pass/pipeline.c - a chain of layout changes becomes one op that does them chunk by chunk: while chunk i+1 is in one
+ * step of the chain, chunk i is in the next, so that steps that load different wires run at the same time.
+ *
+ *   before  %1 = reduce_scatter %0 over (tp) dim s : [s/tp, h] at(pp=0)
+ *           %2 = shift %1 pp 0 -> 1 : [s/tp, h] at(pp=1)
+ *           output y = %2
+ *   after   %2 = pipeline %0 dim h chunks 16 {
+ *             reduce_scatter over (tp) dim s : [s/tp, h] at(pp=0)
+ *             shift pp 0 -> 1 : [s/tp, h] at(pp=1)
+ *           } : [s/tp, h] at(pp=1)
+ *           output y = %2
+ *
+ * The dim and the number of chunks are those of the least predicted time: the busiest wire's total plus the time of one
+ * chunk through the others, and the latency of every chunk. Legal where the splits of the dim at the two ends of the
+ * chain are the same or one goes on from the other, and the chunks divide it; no other op may use what lies between.
+ *
+ * Contract: CHM_PROP_CANONICAL and CHM_PROP_NO_DEAD in, and they stay. O(ops * (ops + ranks)).
+ */
+#include "pass/passes.h"
+#include "pass/rewrite.h"
+
+/* More chunks than this gain less than a percent or two, and each costs its messages. */
+#define MAX_CHUNKS 32
+
+typedef struct Cutting {
+    int32_t dim, chunks;
+    double time_s;
+} Cutting;
+
+/* The chain that ends with 'tail', as far as nothing else uses its middles: its first op, and its steps. */
+static ChmOp *find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
+{
+    ChmOp *head = tail;
+    moves->len = 0;
+    for (;;) {
+        CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
+        ChmOp *before = head->operand->def;
+        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
+            break;
+        head = before;
+    }
+    for (int32_t i = 0, j = moves->len - 1; i < j; i++, j--) {
+        ChmMove move = moves->at[i];
+        moves->at[i] = moves->at[j];
+        moves->at[j] = move;
+    }
+    return head;
+}
+
+/* What the chain loads, op by op; the number of ops that communicate. */
+static int32_t load_of(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
+{
+    ChmTraffic t;
+    int32_t communicate = 0;
+    chm_traffic_init(&t, &w->m->arena, w->env->topology, w->m->mesh);
+    chm_pipeline_init(load, &w->m->arena, &t);
+    for (int32_t i = 0; i < moves->len; i++) {
+        chm_traffic_measure(&t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
+        chm_pipeline_add(load, &t, 1);
+        communicate += t.step_total_sent > 0;
+    }
+    return communicate;
+}
+
+/* The largest number of chunks up to 'limit' that divide the dim at its finer end. */
+static int32_t most_chunks(const ChmShape *shape, int64_t blocks, int32_t dim, int32_t limit)
+{
+    int64_t size = shape->dim_size[dim];
+    if (blocks == 0 || size % blocks != 0)
+        return 1;
+    int32_t chunks = limit < size / blocks ? limit : (int32_t)(size / blocks);
+    while (size / blocks % chunks != 0)
+        chunks--;
+    return chunks;
+}
+
+/* The best number of chunks along one dim: the one asked for, as far as it divides, or the cheapest power of two. */
+static Cutting cut_along(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load,
+                         int32_t dim)
+{
+    int64_t blocks = chm_chunk_blocks(from->layout, to->layout, dim);
+    Cutting best = {dim, 1, chm_pipeline_time(load, 1)};
+    if (w->env->chunks > 0) {
+        best.chunks = most_chunks(from->shape, blocks, dim, w->env->chunks);
+        best.time_s = chm_pipeline_time(load, best.chunks);
+        return best;
+    }
+    for (int32_t chunks = 2; chunks <= MAX_CHUNKS; chunks *= 2) {
+        double time_s = chm_pipeline_time(load, chunks);
+        if (blocks > 0 && from->shape->dim_size[dim] % (blocks * chunks) == 0 && time_s < best.time_s * (1 - 1e-9))
+            best = (Cutting){dim, chunks, time_s};
+    }
+    return best;
+}
+
+/* The first dim of the least time. With a number asked for, the first that takes the most chunks of it. */
+static Cutting choose(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load)
+{
+    Cutting best = cut_along(w, from, to, load, 0);
+    for (int32_t d = 1; d < from->shape->ndims; d++) {
+        Cutting c = cut_along(w, from, to, load, d);
+        if (w->env->chunks > 0 ? c.chunks > best.chunks : c.time_s < best.time_s * (1 - 1e-9))
+            best = c;
+    }
+    return best;
+}
+
+static void make_pipeline(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, const Cutting *cut)
+{
+    ChmStep *body = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
+    for (int32_t i = 0; i < moves->len; i++)
+        body[i] = moves->at[i].step;
+    ChmOp *before = tail->operand->def;
+    ChmStep step = {CHM_OP_PIPELINE,
+                    {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len},
+                    tail->result->type->layout};
+    chm_op_become(tail, head->operand, &step);
+    chm_unlink_unused(w->m, before);
+}
+
+static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
+{
+    const ChmType *from = head->operand->type, *to = tail->result->type;
+    ChmPipeline load;
+    if (load_of(w, from, moves, &load) < 2)
+        return; /* nothing to overlap */
+    Cutting cut = choose(w, from, to, &load);
+    double plain_s = chm_pipeline_time(&load, 1);
+    const char *text = chm_moves_text(w, to, moves->at, moves->len);
+    if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
+        chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
+                           (int)w->env->chunks, (int)cut.chunks);
+    if (cut.chunks == 1) {
+        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
+                           text);
+        return;
+    }
+    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
+                        (int)cut.chunks, from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
+    make_pipeline(w, head, tail, moves, &cut);
+}
+
+/* The chain goes on behind this op. */
+static bool in_the_middle(const ChmModule *m, const ChmOp *op)
+{
+    const ChmOp *user = chm_value_single_user(m, op->result);
+    return user && chm_is_layout_op(user) && user->code != CHM_OP_PIPELINE;
+}
+
+int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
+{
+    ChmRewrite w;
+    ChmMoves moves = {0};
+    chm_rewrite_init(&w, m, env, "pipeline");
+    for (ChmOp *op = m->last; op; op = op->prev) {
+        if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
+            continue;
+        ChmOp *head = find_chain(&w, op, &moves);
+        if (moves.len >= 2)
+            consider(&w, head, op, &moves);
+    }
+    return w.changes;
+}
