@@ -147,24 +147,14 @@ void fuzz_compile(ChmLanguage language, const char *text, size_t len)
 {
     if (len > MAX_BYTES)
         return;
-    ChmJob *job = calloc(1, sizeof *job);
+    ChmJob *job = chm_job_new(0);
     if (!job)
         return;
-    chm_ctx_init(&job->ctx);
-    job->options.level = 2;
+    job->options.level = 3;
     job->options.verify_each = true;
-    chm_out_init(&job->text, &job->ctx.guard);
-    chm_out_init(&job->err, &job->ctx.guard);
-    chm_out_init(&job->diagnostics, &job->ctx.guard);
-    chm_out_init(&job->reproducer, &job->ctx.guard);
     if (CHM_TRY(&job->ctx.guard))
         all(job, language, text, len);
     else
         must(false, job, "memory suffices");
-    chm_out_fini(&job->reproducer);
-    chm_out_fini(&job->diagnostics);
-    chm_out_fini(&job->err);
-    chm_out_fini(&job->text);
-    chm_ctx_fini(&job->ctx);
-    free(job);
+    chm_job_free(job);
 }
