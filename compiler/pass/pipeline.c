@@ -138,8 +138,10 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
                            text);
         return;
     }
-    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
-                        (int)cut.chunks, from->shape->dim_name[cut.dim], time_s * 1e3, plain_s * 1e3);
+    const char *brief =
+        chm_arena_printf(w->env->remarks->arena, "%d chunks along '%s': %.4g ms instead of %.4g ms predicted",
+                         (int)cut.chunks, from->shape->dim_name[cut.dim], time_s * 1e3, plain_s * 1e3);
+    chm_rewrite_applied(w, tail, 0, brief, "%s in %s", text, brief);
     ChmOp *before = tail->operand->def;
     chm_op_become(tail, head->operand, &pipeline.step);
     chm_unlink_unused(w->m, before);
