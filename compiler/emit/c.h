@@ -67,7 +67,7 @@ void chm_c_write_destroy(ChmC *w);
 void chm_c_write_function(ChmC *w, const char *head, const char *body); /* on one line where it fits */
 
 /* ---- c_ops.c */
-bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group); /* the communicator that an op needs; false: none */
+bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group);  /* the communicator that an op needs; false: none */
 void chm_c_write_steps(ChmC *w, const ChmCSchedule *s);   /* "static const ChrtStep step_1 = {...};" */
 void chm_c_write_tasks(ChmC *w, const ChmCSchedule *s);   /* "ChrtTask *s_1, *s_2;", fields of the plan */
 void chm_c_write_prepare(ChmC *w, const ChmCSchedule *s); /* "if (!status) status = chrt_prepare(...);" */

@@ -67,8 +67,9 @@ void chm_c_write_create(ChmC *w)
     chm_c_write_prepare(w, &w->optimized);
     if (driver)
         chm_c_write_prepare(w, &w->baseline);
-    chm_out_puts(out, "    if (status) {\n        *plan = NULL;\n        return chrt_abandon(rt, status, message);\n    }\n"
-                      "    (*plan)->rt = rt;\n    return 0;\n}\n");
+    chm_out_puts(out,
+                 "    if (status) {\n        *plan = NULL;\n        return chrt_abandon(rt, status, message);\n    }\n"
+                 "    (*plan)->rt = rt;\n    return 0;\n}\n");
 }
 
 static bool is_used(const ChmCSchedule *s, const ChmTensor *t)

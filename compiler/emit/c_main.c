@@ -42,7 +42,7 @@ static void write_adapters(ChmC *w)
     write_run_adapter(w, "baseline", "run_as_written");
     write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
     chm_c_write_function(w, "static const char *message(void *plan)",
-                   chm_arena_printf(w->arena, "return %s_message(plan);", name));
+                         chm_arena_printf(w->arena, "return %s_message(plan);", name));
     chm_c_write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
 }
 

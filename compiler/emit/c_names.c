@@ -20,9 +20,9 @@ static const char *const taken[] = {
     "plan",         "status",        "linux",   "unix",      "errno",    "stdin",    "stdout",         "stderr",
     "printf",       "snprintf",      "remove",  "rename",    "puts",     "FILE",     "NULL",           "EOF",
 };
-static const char *const taken_prefixes[] = {"type_", "step_", "copy_", "base_", "AXIS_", "DIM_",      "chrt",       "Chrt",
-                                             "CHRT",  "MPI",   "PMPI",  "OMPI",  "ompi",  "baseline_", "optimized_", "mpi",
-                                             "_"};
+static const char *const taken_prefixes[] = {"type_", "step_",     "copy_",      "base_", "AXIS_", "DIM_",
+                                             "chrt",  "Chrt",      "CHRT",       "MPI",   "PMPI",  "OMPI",
+                                             "ompi",  "baseline_", "optimized_", "mpi",   "_"};
 
 static bool is_taken(const char *name)
 {

@@ -215,8 +215,8 @@ void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
         chm_op_print(s->m, op, w->out);
         chm_out_puts(w->out, " */\n");
     }
-    const char *to = op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "out_%s", op->name)
-                                               : chm_c_value(w, s, op->result);
+    const char *to =
+        op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "out_%s", op->name) : chm_c_value(w, s, op->result);
     chm_out_printf(w->out, "    if (!status) status = chrt_run(plan->%s, %s, %s);\n", name_of(w, s, op, true),
                    chm_c_value(w, s, op->operand), to);
 }

@@ -202,8 +202,7 @@ static uint64_t sum_of(ChrtDtype dtype, const uint64_t *bits, int32_t n)
 
 /* What the rank holds of the value in the type; settled: partial axes of `from` that are summed by then, in order.
  * NULL and 0 when absent or empty. */
-unsigned char *local_buffer(const Value *c, const ChrtType *type, const uint8_t *settled, int32_t rank,
-                                   size_t *bytes)
+unsigned char *local_buffer(const Value *c, const ChrtType *type, const uint8_t *settled, int32_t rank, size_t *bytes)
 {
     int32_t at[CHRT_MAX_AXES + 1], nd = type->ndims;
     coordinates(c->mesh, rank, at);
