@@ -6,7 +6,7 @@
  */
 #include "chrt_task.h"
 
-typedef ChrtBox Block(const ChrtWork *w, int32_t m);
+typedef ChrtBox Block(const ChrtWork *, int32_t); /* of a member */
 
 /* Member m's block of the flattened value. */
 static ChrtBox line_of(const ChrtWork *w, int32_t m)

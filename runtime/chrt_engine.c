@@ -179,7 +179,7 @@ static ChrtStatus progress(ChrtCtx *ctx)
     return drain(posted.task);
 }
 
-static ChrtStatus check_buffers(const ChrtTask *t, const void *in, void *out)
+static ChrtStatus check_buffers(const ChrtTask *t, const void *in, const void *out)
 {
     bool operand = t->in_elems > 0 && !in;
     if (!operand && !(t->out_elems > 0 && !out))

@@ -79,11 +79,9 @@ ChrtMesh random_mesh(uint64_t *r, int32_t ranks)
     ChrtMesh mesh = {.naxes = 1 + draw(r, MAX_AXES)};
     for (int32_t a = 0; a < mesh.naxes; a++)
         mesh.axis[a] = (ChrtAxis){names[a], 1};
-    for (int32_t p = 2; ranks > 1; ranks % p ? (void)p++ : (void)0)
-        if (ranks % p == 0) {
+    for (int32_t p = 2; ranks > 1; p++)
+        for (; ranks % p == 0; ranks /= p)
             mesh.axis[draw(r, mesh.naxes)].size *= p;
-            ranks /= p;
-        }
     return mesh;
 }
 
