@@ -12,15 +12,16 @@ void chm_remarks_init(ChmRemarks *r, ChmArena *arena)
     *r = (ChmRemarks){.arena = arena};
 }
 
-void chm_remark(ChmRemarks *r, ChmRemarkKind kind, const char *pass, ChmSpan span, int64_t saved_bytes, const char *fmt,
-                ...)
+ChmRemark *chm_remark(ChmRemarks *r, ChmRemarkKind kind, const char *pass, ChmSpan span, int64_t saved_bytes,
+                      const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
     const char *text = chm_arena_vprintf(r->arena, fmt, args);
     va_end(args);
-    ChmRemark remark = {kind, pass, span, text, saved_bytes};
+    ChmRemark remark = {kind, pass, span, text, saved_bytes, NULL};
     CHM_PUSH(r->arena, &r->list, remark);
+    return &r->list.at[r->list.len - 1];
 }
 
 static const char *kind_name(ChmRemarkKind kind)

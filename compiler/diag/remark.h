@@ -15,6 +15,7 @@ typedef struct ChmRemark {
     ChmSpan span;
     const char *text;    /* one line: what, where, why it is legal or what is in the way */
     int64_t saved_bytes; /* worst-rank bytes of the ops concerned, before minus after; 0 where it says nothing */
+    const char *brief;   /* the same in a few words, for the summary; NULL: it has no place there */
 } ChmRemark;
 
 typedef struct ChmRemarks {
@@ -23,8 +24,9 @@ typedef struct ChmRemarks {
 } ChmRemarks;
 
 void chm_remarks_init(ChmRemarks *r, ChmArena *arena);
-void chm_remark(ChmRemarks *r, ChmRemarkKind kind, const char *pass, ChmSpan span, int64_t saved_bytes, const char *fmt,
-                ...) CHM_PRINTF(6, 7);
+/* The remark has no brief yet, and stays where it is until the next one. */
+ChmRemark *chm_remark(ChmRemarks *r, ChmRemarkKind kind, const char *pass, ChmSpan span, int64_t saved_bytes,
+                      const char *fmt, ...) CHM_PRINTF(6, 7);
 void chm_remarks_render(const ChmRemarks *r, ChmOut *out);
 
 #endif

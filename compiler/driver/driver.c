@@ -212,22 +212,23 @@ static int exit_status(ChmStatus st)
     return 70;
 }
 
-int chm_driver(int argc, char **argv, int64_t fail_at)
+ChmJob *chm_job_new(int64_t fail_at)
 {
     ChmJob *job = calloc(1, sizeof *job);
-    if (!job) {
-        fputs("chimerac: error: out of memory\n", stderr);
-        return exit_status(CHM_ERR_MEMORY);
-    }
+    if (!job)
+        return NULL;
     chm_ctx_init(&job->ctx);
     job->ctx.guard.fail_at = fail_at;
     chm_out_init(&job->text, &job->ctx.guard);
     chm_out_init(&job->err, &job->ctx.guard);
     chm_out_init(&job->diagnostics, &job->ctx.guard);
     chm_out_init(&job->reproducer, &job->ctx.guard);
+    job->pipeline = chm_pipeline_for_level;
+    return job;
+}
 
-    int status = exit_status(guarded(job, argc, argv));
-
+void chm_job_free(ChmJob *job)
+{
     chm_out_fini(&job->reproducer);
     chm_out_fini(&job->diagnostics);
     chm_out_fini(&job->err);
@@ -238,5 +239,16 @@ int chm_driver(int argc, char **argv, int64_t fail_at)
     chm_module_free(job->baseline);
     chm_ctx_fini(&job->ctx);
     free(job);
+}
+
+int chm_driver(int argc, char **argv, int64_t fail_at)
+{
+    ChmJob *job = chm_job_new(fail_at);
+    if (!job) {
+        fputs("chimerac: error: out of memory\n", stderr);
+        return exit_status(CHM_ERR_MEMORY);
+    }
+    int status = exit_status(guarded(job, argc, argv));
+    chm_job_free(job);
     return status;
 }

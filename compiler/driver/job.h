@@ -26,7 +26,13 @@ typedef struct ChmJob {
     ChmOut reproducer;  /* a module on which a pass failed */
     int32_t nstats;
     ChmPassStat stats[64];
+    /* The passes of an -O level: chm_pipeline_for_level, but for tests. */
+    void (*pipeline)(int32_t level, const ChmPass **list, int32_t max, int32_t *n);
 } ChmJob;
+
+/* NULL when there is no memory for it. fail_at: see chm_driver. */
+CHM_GIVE ChmJob *chm_job_new(int64_t fail_at);
+void chm_job_free(CHM_TAKE ChmJob *job);
 
 /* Each reports what is wrong before it returns; the caller stops then. */
 

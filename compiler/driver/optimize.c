@@ -192,7 +192,7 @@ ChmStatus chm_job_optimize(ChmJob *job)
             for (; n < o->passes.len && n < 64; n++)
                 list[n] = o->passes.at[n];
         } else {
-            chm_pipeline_for_level(level, list, 64, &n);
+            job->pipeline(level, list, 64, &n);
         }
         ChmStatus st = try_passes(job, list, n);
         if (st)

@@ -78,21 +78,20 @@ static void put_bound(ChmOut *out, const ChmFigures *best, int64_t bound)
     chm_out_putc(out, '\n');
 }
 
-static void put_remark(ChmOut *out, const ChmRemark *r)
+/* A redundancy: what went, and what that saves the worst rank. */
+static void put_finding(ChmOut *out, const ChmRemark *r)
 {
+    if (r->kind != CHM_APPLIED || !r->brief || r->saved_bytes <= 0)
+        return;
     chm_out_puts(out, "  found: ");
     if (r->span.source) {
         uint32_t line, col;
         chm_source_place(r->span.source, r->span.begin, &line, &col);
         chm_out_printf(out, "line %" PRIu32 ": ", line);
     }
-    chm_out_printf(out, "%s: %s", r->pass, r->text);
-    if (r->saved_bytes > 0) {
-        chm_out_puts(out, " (saves ");
-        chm_out_bytes(out, r->saved_bytes);
-        chm_out_putc(out, ')');
-    }
-    chm_out_putc(out, '\n');
+    chm_out_printf(out, "%s: ", r->brief);
+    chm_out_bytes(out, r->saved_bytes);
+    chm_out_puts(out, " less\n");
 }
 
 void chm_report_summary(ChmJob *job)
@@ -114,10 +113,8 @@ void chm_report_summary(ChmJob *job)
         chm_out_puts(out, before ? ", the same" : "");
     chm_out_putc(out, '\n');
     put_bound(out, &best, bound);
-    for (int32_t i = 0; i < job->ctx.remarks.list.len && !job->options.explain; i++) {
-        if (job->ctx.remarks.list.at[i].kind == CHM_APPLIED)
-            put_remark(out, &job->ctx.remarks.list.at[i]);
-    }
+    for (int32_t i = 0; i < job->ctx.remarks.list.len && !job->options.explain; i++)
+        put_finding(out, &job->ctx.remarks.list.at[i]);
 }
 
 void chm_report_explain(ChmJob *job)

@@ -46,17 +46,25 @@ static void remove_pair(ChmRewrite *w, const Pair *p)
 {
     bool both = p->first->result->uses == 1;
     int64_t saved = chm_moves_price(w, p->type, &p->moves[!both], both ? 2 : 1).worst_bytes;
-    chm_rewrite_applied(w, p->second, saved, "%s undoes %s: %s is back in the layout %s", chm_op_text(w, p->second),
-                        chm_op_text(w, p->first), chm_value_text(w, p->first->operand), chm_type_text(w, p->type));
+    const char *brief = chm_arena_printf(w->env->remarks->arena, "%s undoes %s", chm_ops[p->second->code].name,
+                                         chm_ops[p->first->code].name);
+    chm_rewrite_applied(w, p->second, saved, brief, "%s undoes %s: %s is back in the layout %s",
+                        chm_op_text(w, p->second), chm_op_text(w, p->first), chm_value_text(w, p->first->operand),
+                        chm_type_text(w, p->type));
     chm_value_replace(w->m, p->second->result, p->first->operand);
     chm_unlink_unused(w->m, p->second);
 }
 
 static void replace_pair(ChmRewrite *w, const Pair *p, const ChmMove *one, int64_t saved)
 {
-    chm_rewrite_applied(w, p->second, saved, "%s is %s: both take %s to %s", chm_moves_text(w, p->type, p->moves, 2),
-                        chm_move_text(w, p->type, one), chm_type_text(w, p->first->operand->type),
-                        chm_type_text(w, p->type));
+    ChmMoves old = {0}, new = {0};
+    CHM_PUSH(&w->m->arena, &old, p->moves[0]);
+    CHM_PUSH(&w->m->arena, &old, p->moves[1]);
+    CHM_PUSH(&w->m->arena, &new, *one);
+    const char *brief = chm_change_brief(w, p->first->operand->type, p->type, &new, &old);
+    chm_rewrite_applied(w, p->second, saved, brief, "%s is %s: both take %s to %s",
+                        chm_moves_text(w, p->type, p->moves, 2), chm_move_text(w, p->type, one),
+                        chm_type_text(w, p->first->operand->type), chm_type_text(w, p->type));
     chm_op_become(p->second, p->first->operand, &one->step);
     chm_unlink_unused(w->m, p->first);
 }

@@ -43,7 +43,7 @@ int32_t chm_pass_canonicalize(ChmModule *m, const ChmPassEnv *env)
         if (!chm_is_layout_op(op))
             continue;
         if (op->result->type == op->operand->type) {
-            chm_rewrite_applied(&w, op, 0, "%s removed: it changes nothing of %s", chm_op_text(&w, op),
+            chm_rewrite_applied(&w, op, 0, NULL, "%s removed: it changes nothing of %s", chm_op_text(&w, op),
                                 chm_value_text(&w, op->operand));
             chm_renames_add(&renames, op, op->operand);
             continue;
@@ -53,7 +53,7 @@ int32_t chm_pass_canonicalize(ChmModule *m, const ChmPassEnv *env)
             const char *before = chm_op_text(&w, op);
             bool shorter = over.len < op->attrs.over.len;
             op->attrs.over = over;
-            chm_rewrite_applied(&w, op, 0, "%s is %s: %s", before, chm_op_text(&w, op),
+            chm_rewrite_applied(&w, op, 0, NULL, "%s is %s: %s", before, chm_op_text(&w, op),
                                 shorter ? "an axis of size 1 has no state" : "a sum has no order of axes");
         }
     }

@@ -63,8 +63,9 @@ static bool compose(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mov
     const ChmType *type = tail->result->type;
     ChmOp *before = tail->operand->def;
     int64_t bytes = chm_moves_price(w, type, moves->at, moves->len).worst_bytes;
+    const char *brief = chm_change_brief(w, from->type, type, &(ChmMoves){0}, moves);
     chm_rewrite_applied(
-        w, tail, from->type == type ? bytes : 0,
+        w, tail, from->type == type ? bytes : 0, from->type == type ? brief : NULL,
         "%s become one change from %s to %s: no other op uses what lies between (worst rank before: %s)",
         chm_moves_text(w, type, moves->at, moves->len), chm_type_text(w, from->type), chm_type_text(w, type),
         chm_bytes_text(w, bytes));

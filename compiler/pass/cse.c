@@ -62,7 +62,8 @@ int32_t chm_pass_cse(ChmModule *m, const ChmPassEnv *env)
             continue;
         }
         ChmMove move = chm_op_move(op);
-        chm_rewrite_applied(&w, op, chm_moves_price(&w, op->result->type, &move, 1).worst_bytes,
+        const char *brief = chm_arena_printf(env->remarks->arena, "%s is done twice", chm_ops[op->code].name);
+        chm_rewrite_applied(&w, op, chm_moves_price(&w, op->result->type, &move, 1).worst_bytes, brief,
                             "%s of %s is done once: an equal op stands before it", chm_op_text(&w, op),
                             chm_value_text(&w, op->operand));
         chm_renames_add(&renames, op, first->result);

@@ -23,7 +23,8 @@ int32_t chm_pass_dce(ChmModule *m, const ChmPassEnv *env)
         if (!chm_is_layout_op(op) || op->result->uses)
             continue;
         ChmMove move = chm_op_move(op);
-        chm_rewrite_applied(&w, op, chm_moves_price(&w, op->result->type, &move, 1).worst_bytes,
+        const char *brief = chm_arena_printf(env->remarks->arena, "%s is not used", chm_ops[op->code].name);
+        chm_rewrite_applied(&w, op, chm_moves_price(&w, op->result->type, &move, 1).worst_bytes, brief,
                             "%s of %s removed: nothing uses its result", chm_op_text(&w, op),
                             chm_value_text(&w, op->operand));
         chm_op_unlink(m, op);

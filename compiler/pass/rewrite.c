@@ -113,6 +113,28 @@ const char *chm_moves_text(ChmRewrite *w, const ChmType *type, const ChmMove *mo
     return chm_out_text(&o);
 }
 
+static void print_names(ChmOut *o, const ChmMoves *moves)
+{
+    for (int32_t i = 0; i < moves->len; i++)
+        chm_out_printf(o, "%s%s", i ? ", " : "", chm_ops[moves->at[i].step.code].name);
+    chm_out_puts(o, moves->len ? "" : "nothing");
+}
+
+const char *chm_change_brief(ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmMoves *new,
+                             const ChmMoves *old)
+{
+    enum { SUMMARY_COLUMNS = 128 }; /* of 160, what the summary leaves for it */
+    ChmOut o;
+    chm_out_init_arena(&o, w->env->remarks->arena);
+    print_names(&o, new);
+    chm_out_puts(&o, " instead of ");
+    print_names(&o, old);
+    const char *names = chm_out_text(&o);
+    const char *full =
+        chm_arena_printf(w->env->remarks->arena, "%s to %s by %s", chm_type_text(w, from), chm_type_text(w, to), names);
+    return strlen(full) <= SUMMARY_COLUMNS ? full : names;
+}
+
 const char *chm_move_text(ChmRewrite *w, const ChmType *type, const ChmMove *move)
 {
     return chm_moves_text(w, type, move, 1);
@@ -159,20 +181,13 @@ static bool already_said(const ChmRemarks *r, const ChmRemark *remark)
     return false;
 }
 
-CHM_PRINTF(5, 0)
-static void say(ChmRewrite *w, ChmRemarkKind kind, const ChmOp *op, int64_t saved_bytes, const char *fmt, va_list args)
-{
-    ChmRemark remark = {kind, w->pass, op->span, chm_arena_vprintf(w->env->remarks->arena, fmt, args), saved_bytes};
-    if (kind == CHM_APPLIED || !already_said(w->env->remarks, &remark))
-        chm_remark(w->env->remarks, kind, w->pass, op->span, saved_bytes, "%s", remark.text);
-}
-
-void chm_rewrite_applied(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, const char *fmt, ...)
+void chm_rewrite_applied(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, const char *brief, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say(w, CHM_APPLIED, op, saved_bytes, fmt, args);
+    const char *text = chm_arena_vprintf(w->env->remarks->arena, fmt, args);
     va_end(args);
+    chm_remark(w->env->remarks, CHM_APPLIED, w->pass, op->span, saved_bytes, "%s", text)->brief = brief;
     w->changes++;
 }
 
@@ -180,6 +195,9 @@ void chm_rewrite_missed(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, con
 {
     va_list args;
     va_start(args, fmt);
-    say(w, CHM_MISSED, op, saved_bytes, fmt, args);
+    const char *text = chm_arena_vprintf(w->env->remarks->arena, fmt, args);
     va_end(args);
+    ChmRemark remark = {CHM_MISSED, w->pass, op->span, text, saved_bytes, NULL};
+    if (!already_said(w->env->remarks, &remark))
+        chm_remark(w->env->remarks, CHM_MISSED, w->pass, op->span, saved_bytes, "%s", text);
 }

@@ -56,12 +56,16 @@ ChmOp *chm_other_use(const ChmModule *m, const ChmValue *v, const ChmOp *but);
 const char *chm_move_text(ChmRewrite *w, const ChmType *type, const ChmMove *move); /* "all_gather over (tp) dim seq" */
 const char *chm_op_text(ChmRewrite *w, const ChmOp *op);                            /* the same, or "output 'y'" */
 const char *chm_moves_text(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n); /* "A; B" */
+/* "A to B by X, Y instead of Z": of the ops no more than names, and without "A to B by" when that is long. */
+const char *chm_change_brief(ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmMoves *new,
+                             const ChmMoves *old);
 const char *chm_bytes_text(ChmRewrite *w, int64_t bytes);
 const char *chm_type_text(ChmRewrite *w, const ChmType *type);
 const char *chm_value_text(ChmRewrite *w, const ChmValue *v); /* "'x1'", or "the result of ..." without a name */
 
-/* One remark; the same one is not made twice in a compilation, so a pass may run again. */
-void chm_rewrite_applied(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, const char *fmt, ...) CHM_PRINTF(4, 5);
+/* One remark; the same one is not made twice in a compilation, so a pass may run again. brief: see ChmRemark. */
+void chm_rewrite_applied(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, const char *brief, const char *fmt, ...)
+    CHM_PRINTF(5, 6);
 void chm_rewrite_missed(ChmRewrite *w, const ChmOp *op, int64_t saved_bytes, const char *fmt, ...) CHM_PRINTF(4, 5);
 
 #endif

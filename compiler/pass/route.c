@@ -79,7 +79,7 @@ static Way choose(Routing *r, const ChmOp *op)
 
 /* ---- remarks */
 
-static const char *way_text(Routing *r, const ChmOp *op, const Way *way)
+static ChmMoves way_moves(Routing *r, const Way *way)
 {
     ChmMoves moves = {0};
     const ChmLayout *at = way->source->type->layout;
@@ -87,14 +87,22 @@ static const char *way_text(Routing *r, const ChmOp *op, const Way *way)
         CHM_PUSH(&r->w.m->arena, &moves, ((ChmMove){at, way->steps.at[i]}));
         at = way->steps.at[i].to;
     }
-    return moves.len ? chm_moves_text(&r->w, op->result->type, moves.at, moves.len) : "the value itself";
+    return moves;
+}
+
+static const char *moves_text(Routing *r, const ChmOp *op, const ChmMoves *moves)
+{
+    return moves->len ? chm_moves_text(&r->w, op->result->type, moves->at, moves->len) : "the value itself";
 }
 
 static void say_applied(Routing *r, const ChmOp *op, const Way *old, const Way *way)
 {
-    chm_rewrite_applied(&r->w, op, old->price.worst_bytes - way->price.worst_bytes,
+    ChmMoves new_moves = way_moves(r, way), old_moves = way_moves(r, old);
+    const char *brief = chm_change_brief(&r->w, way->source->type, op->result->type, &new_moves, &old_moves);
+    chm_rewrite_applied(&r->w, op, old->price.worst_bytes - way->price.worst_bytes, brief,
                         "from %s to %s by %s instead of %s%s", chm_type_text(&r->w, way->source->type),
-                        chm_type_text(&r->w, op->result->type), way_text(r, op, way), way_text(r, op, old),
+                        chm_type_text(&r->w, op->result->type), moves_text(r, op, &new_moves),
+                        moves_text(r, op, &old_moves),
                         way->source == op->operand ? "" : ", starting from another value of the same tensor");
 }
 

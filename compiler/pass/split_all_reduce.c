@@ -127,7 +127,8 @@ static void rewrite(ChmRewrite *w, const Chain *c, const ChmMoves *moves, int64_
     ChmMoves old = {0};
     for (int32_t i = 0; i < c->len; i++)
         CHM_PUSH(&w->m->arena, &old, chm_op_move(c->at[i]));
-    chm_rewrite_applied(w, c->at[0], saved, "%s become %s: of the sum, only slices are kept",
+    const char *brief = chm_change_brief(w, c->at[0]->operand->type, type, moves, &old);
+    chm_rewrite_applied(w, c->at[0], saved, brief, "%s become %s: of the sum, only slices are kept",
                         chm_moves_text(w, type, old.at, old.len), chm_moves_text(w, type, moves->at, moves->len));
     ChmValue *v = c->at[0]->operand;
     for (int32_t i = 0; i + 1 < moves->len; i++)

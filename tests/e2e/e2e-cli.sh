@@ -19,9 +19,13 @@ usage "no input file"
 usage "no input file" run
 usage "unknown option '--frobnicate'" --frobnicate "$plan"
 usage "unknown option '--emti'; did you mean '--emit'?" --emti=ir "$plan"
-usage "unknown option '--verify'" --verify "$plan" # no abbreviations
+usage "unknown option '--verify'; did you mean '--verify-each'?" --verify "$plan" # no abbreviations
+usage "unknown option '--emi'; did you mean '--emit'?" --emi "$plan"
+usage "unknown option '--ver'" --ver "$plan"
+usage "unknown option '--'" --= "$plan"
 usage "unknown option '-emit=ir'; did you mean '--emit=ir'?" -emit=ir "$plan"
 usage "unknown option '-z'" -z "$plan"
+usage "unknown option '-z'" -qz "$plan"
 usage "unknown kind of output 'irr'; did you mean 'ir'?" --emit=irr "$plan"
 usage "'--emit' needs a value" "$plan" --emit
 usage "'-o' needs a value" "$plan" -o
@@ -37,6 +41,7 @@ usage "the value is not an integer" -D seq=99999999999999999999 "$plan"
 usage "unknown language 'irr'; did you mean 'ir'?" -x irr "$plan"
 usage "unknown color mode 'allways'; did you mean 'always'?" --color=allways "$plan"
 usage "one input file at a time" "$plan" "$plan"
+usage "one input file at a time" -- run "$plan"
 usage "'--driver' adds a main to '--emit=c' only" --driver --emit=ir "$plan"
 usage "'--emit' has no meaning for 'chimerac run'" run --emit=c "$plan"
 usage "'--seed' is an option of 'chimerac run' only" --seed 3 "$plan"
@@ -88,6 +93,8 @@ cmp -s out plain.ir || bad "IR from standard input does not come back as it is"
 cp "$plan" ./run
 expect 0 "a file named run" "$CHIMERAC" -q --emit=ir ./run
 expect 0 "a file named run" "$CHIMERAC" -q --emit=ir compile run
+expect 0 "letters in one word" "$CHIMERAC" -qO0 --emit ir -oto.ir "$plan" && is_empty err out
+expect 0 "a file for -o" "$CHIMERAC" -qo - --emit=ir ./run && says out '%x2 = all_gather'
 expect 0 "names after --" "$CHIMERAC" -q --emit=ir -- run
 expect 0 "define" "$CHIMERAC" -q --emit=ir -Dseq=16 "$plan" && says out 'seq = 16'
 expect 0 "the last define counts" "$CHIMERAC" -q --emit=ir -D seq=16 --define=seq=32 "$plan" && says out 'seq = 32'

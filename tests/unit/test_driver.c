@@ -235,8 +235,12 @@ static void test_run(void)
 static void test_command_lines(void)
 {
     static const Case c[] = {
-        {{"--emit=jsno", "x.plan"}, 2, 0}, {{"--help"}, 0, 0},
-        {{"--list-passes"}, 0, 0},         {{"--passes=cse,no-such-pass", "x.plan"}, 2, 0},
+        {{"--emit=jsno", "x.plan"}, 2, 0},
+        {{"--help"}, 0, 0},
+        {{"--list-passes"}, 0, 0},
+        {{"-zq", "x.plan"}, 2, 0}, /* ends in the middle of a word, which the next run must not go on with */
+        {{"-h"}, 0, 0},
+        {{"--passes=cse,no-such-pass", "x.plan"}, 2, 0},
         {{"FOLDER/nowhere.plan"}, 1, 0},
     };
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
