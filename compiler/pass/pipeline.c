@@ -132,12 +132,14 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
                            (int)w->env->chunks, (int)cut.chunks);
+    if (w->env->chunks == 1)
+        return; /* as it was asked for */
     if (cut.chunks == 1) {
         chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
                            text);
         return;
     }
-    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
+    chm_rewrite_applied(w, tail, 0, NULL, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
                         (int)cut.chunks, from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
     make_pipeline(w, head, tail, moves, &cut);
 }
