@@ -107,6 +107,17 @@ static Cutting choose(const ChmRewrite *w, const ChmType *from, const ChmType *t
     return best;
 }
 
+/* Is there a dim that two chunks divide? */
+static bool can_be_cut(const ChmType *from, const ChmType *to)
+{
+    for (int32_t d = 0; d < from->shape->ndims; d++) {
+        int64_t blocks = chm_chunk_blocks(from->layout, to->layout, d);
+        if (blocks > 0 && from->shape->dim_size[d] % (2 * blocks) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void make_pipeline(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, const Cutting *cut)
 {
     ChmStep *body = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
@@ -135,8 +146,9 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     if (w->env->chunks == 1)
         return; /* as it was asked for */
     if (cut.chunks == 1) {
-        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
-                           text);
+        chm_rewrite_missed(w, tail, 0, "%s: %s", text,
+                           can_be_cut(from, to) ? "chunks of it would not be faster"
+                                                : "no dim of it divides into chunks of every block at both ends");
         return;
     }
     chm_rewrite_applied(w, tail, 0, NULL, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
