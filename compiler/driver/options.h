@@ -24,6 +24,7 @@ typedef struct ChmOptions {
     ChmLanguage language;   /* never BY_NAME once parsed */
     const ChmEmitter *emit; /* NULL: --emit=ast, which is the front end's */
     int32_t level;          /* 0..3 */
+    int32_t chunks;         /* of every pipeline; 0: by cost */
     bool passes_given;      /* --passes, maybe of no pass at all */
     CHM_VEC(const ChmPass *) passes;
     CHM_VEC(ChmDefine) defines;

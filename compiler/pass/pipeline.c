@@ -107,6 +107,17 @@ static Cutting choose(const ChmRewrite *w, const ChmType *from, const ChmType *t
     return best;
 }
 
+/* Is there a dim that two chunks divide? */
+static bool can_be_cut(const ChmType *from, const ChmType *to)
+{
+    for (int32_t d = 0; d < from->shape->ndims; d++) {
+        int64_t blocks = chm_chunk_blocks(from->layout, to->layout, d);
+        if (blocks > 0 && from->shape->dim_size[d] % (2 * blocks) == 0)
+            return true;
+    }
+    return false;
+}
+
 static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, const ChmMoves *moves,
                            const Cutting *cut)
 {
@@ -128,14 +139,17 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
                            (int)w->env->chunks, (int)cut.chunks);
+    if (w->env->chunks == 1)
+        return; /* as it was asked for */
     /* The load is that of the whole: blocks of chunks may be less even than those of the tensor. */
     ChmMove pipeline = pipeline_of(w, head, tail, moves, &cut);
     double plain_s = chm_moves_price(w, to, moves->at, moves->len).time_s, time_s = plain_s;
     if (cut.chunks > 1)
         time_s = chm_moves_price(w, to, &pipeline, 1).time_s;
     if (cut.chunks == 1 || (w->env->chunks == 0 && time_s >= plain_s * (1 - 1e-9))) {
-        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
-                           text);
+        chm_rewrite_missed(w, tail, 0, "%s: %s", text,
+                           can_be_cut(from, to) ? "chunks of it would not be faster"
+                                                : "no dim of it divides into chunks of every block at both ends");
         return;
     }
     const char *brief =
