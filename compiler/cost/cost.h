@@ -174,5 +174,7 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n);
 /* For a plan: per input tensor the needs of its outputs; a rank's figures add over tensors; then the greatest. */
 int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m);
+/* The like bound on its time; figures of a unit add over tensors too. */
+double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const ChmModule *m);
 
 #endif
