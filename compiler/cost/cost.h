@@ -58,7 +58,7 @@ typedef struct ChmTraffic {
     int64_t *wire_bytes;      /* by wire; NULL where the topology is a plain switch: there it is the ranks' bytes */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
-    int64_t ops;              /* that send anything, weighed: 2 for an op, 3 for an exchange */
+    int64_t ops;              /* that send anything, weighed: 2 for an op, 5 for an exchange */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
@@ -118,8 +118,8 @@ typedef struct ChmPrice {
 ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
  * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
- * to send it in the fewer messages of two. By their weights a plain op goes before an exchange, and that before two
- * ops. */
+ * to send it in the fewer messages of two. By their weights one plain op, or two, go before an exchange, which sends
+ * everyone's pieces over every wire: where the price is a tie, what crosses between stages should cross once. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
 /* ---- chains cut into chunks (pipelined.c)

@@ -329,7 +329,7 @@ static void (*const rules[CHM_NOPS])(const Change *c) = {
 
 int32_t chm_op_weight(ChmOpcode code)
 {
-    return chm_is_exchange(code) ? 3 : 2;
+    return chm_is_exchange(code) ? 5 : 2;
 }
 
 /* ---- sums */

@@ -59,12 +59,6 @@ static bool take_output(ChmCommandLine *p, const char *value)
     return *value || chm_options_wrong(p, "'-o' needs a file name");
 }
 
-static bool take_topology(ChmCommandLine *p, const char *value)
-{
-    p->o->topology = value;
-    return *value || chm_options_wrong(p, "'--topology' needs a file name");
-}
-
 static bool take_level(ChmCommandLine *p, const char *value)
 {
     p->o->level = value[0] - '0';
@@ -78,6 +72,14 @@ static bool take_seed(ChmCommandLine *p, const char *value)
     bool ok = read_int(value, &seed) && seed >= 0;
     p->o->seed = (uint64_t)seed;
     return ok || chm_options_wrong(p, "'--seed %s': not an integer of at least 0", value);
+}
+
+static bool take_chunks(ChmCommandLine *p, const char *value)
+{
+    int64_t chunks = 0;
+    bool ok = read_int(value, &chunks) && chunks >= 1 && chunks <= INT32_MAX;
+    p->o->chunks = ok ? (int32_t)chunks : 0;
+    return ok || chm_options_wrong(p, "'--chunks %s': not an integer of at least 1", value);
 }
 
 static bool take_emit(ChmCommandLine *p, const char *value)
@@ -108,6 +110,12 @@ static bool take_define(ChmCommandLine *p, const char *value)
         }
     }
     CHM_PUSH(p->arena, &p->o->defines, d);
+    return true;
+}
+
+static bool take_topology(ChmCommandLine *p, const char *value)
+{
+    p->o->topology = value;
     return true;
 }
 
