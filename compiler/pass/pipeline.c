@@ -29,26 +29,6 @@ typedef struct Cutting {
     double time_s;
 } Cutting;
 
-/* The chain that ends with 'tail', as far as nothing else uses its middles: its first op, and its steps. */
-static ChmOp *find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
-{
-    ChmOp *head = tail;
-    moves->len = 0;
-    for (;;) {
-        CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
-        ChmOp *before = head->operand->def;
-        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
-            break;
-        head = before;
-    }
-    for (int32_t i = 0, j = moves->len - 1; i < j; i++, j--) {
-        ChmMove move = moves->at[i];
-        moves->at[i] = moves->at[j];
-        moves->at[j] = move;
-    }
-    return head;
-}
-
 /* What the chain loads, op by op; the number of ops that communicate. */
 static int32_t load_of(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
 {
@@ -176,7 +156,7 @@ int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
     for (ChmOp *op = m->last; op; op = op->prev) {
         if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
             continue;
-        ChmOp *head = find_chain(&w, op, &moves);
+        ChmOp *head = chm_find_chain(&w, op, &moves);
         if (moves.len >= 2)
             consider(&w, head, op, &moves);
     }
