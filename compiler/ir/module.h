@@ -120,6 +120,12 @@ static inline bool chm_is_layout_op(const ChmOp *op)
     return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
 }
 
+/* Layout changes in which nobody sends anything. */
+static inline bool chm_is_local(ChmOpcode code)
+{
+    return code == CHM_OP_SLICE || code == CHM_OP_DROP;
+}
+
 static inline bool chm_is_exchange(ChmOpcode code)
 {
     return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE;
