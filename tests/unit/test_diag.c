@@ -508,7 +508,7 @@ static void test_did_you_mean(void)
     UNIT_SAME_TEXT(suggest("shit"), "shift");
     UNIT_SAME_TEXT(suggest("hift"), "shift");
     UNIT_SAME_TEXT(suggest("hit"), "(none)"); /* of a word of up to 4 letters two edits leave too little */
-    UNIT_SAME_TEXT(suggest("pp"), "tp"); /* a tie: the first */
+    UNIT_SAME_TEXT(suggest("pp"), "tp");      /* a tie: the first */
     UNIT_SAME_TEXT(suggest("pd"), "dp");
     UNIT_SAME_TEXT(suggest("y"), "(none)"); /* nothing would be left of it */
     UNIT_SAME_TEXT(suggest("x1"), "x");
