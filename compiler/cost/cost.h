@@ -57,7 +57,7 @@ typedef struct ChmTraffic {
     int64_t *wire_bytes;      /* by wire; NULL where the topology is a plain switch: there it is the ranks' bytes */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
-    int64_t ops;              /* that send anything, weighed: 2 for an op, 3 for an exchange */
+    int64_t ops;              /* that send anything, weighed: 2 for an op, 5 for an exchange */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
@@ -117,8 +117,8 @@ typedef struct ChmPrice {
 ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
  * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
- * to send it in the fewer messages of two. By their weights a plain op goes before an exchange, and that before two
- * ops. */
+ * to send it in the fewer messages of two. By their weights one plain op, or two, go before an exchange, which sends
+ * everyone's pieces over every wire: where the price is a tie, what crosses between stages should cross once. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
 /* ---- chains cut into chunks (pipelined.c)
@@ -174,5 +174,7 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n);
 /* For a plan: per input tensor the needs of its outputs; a rank's figures add over tensors; then the greatest. */
 int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m);
+/* The like bound on its time; figures of a unit add over tensors too. */
+double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const ChmModule *m);
 
 #endif

@@ -13,12 +13,12 @@ typedef struct ChmJob {
     ChmCtx ctx;
     ChmOptions options;
     const ChmSource *source;
-    const ChmPlan *plan; /* NULL when the input is IR */
+    const ChmPlan *plan;         /* NULL when the input is IR */
     const ChmTopology *topology; /* the machine: everything that asks for a price asks for it here */
     const char *set_aside;       /* name of the input's own topology where --topology took its place; else NULL */
-    ChmModule *baseline; /* the plan as written */
-    ChmModule *best;     /* the schedule chosen */
-    ChmModule *trial;    /* under work; NULL between steps */
+    ChmModule *baseline;         /* the plan as written */
+    ChmModule *best;             /* the schedule chosen */
+    ChmModule *trial;            /* under work; NULL between steps */
     ChmExpects expects;
     ChmOut text;        /* what goes to the output */
     ChmOut err;         /* what goes to standard error, flushed step by step */

@@ -135,6 +135,7 @@ static ChmStatus run_passes(ChmJob *job, const ChmPass *const *list, int32_t n, 
 static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 {
     ChmPassOptions options = {.topology = job->topology,
+                              .chunks = job->options.chunks,
                               .verify_each = job->options.verify_each,
                               .after = after_pass,
                               .user = job,

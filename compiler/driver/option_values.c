@@ -92,6 +92,14 @@ static bool take_seed(ChmCommandLine *p, const char *value)
     return ok || chm_options_wrong(p, "'--seed %s': not an integer of at least 0", value);
 }
 
+static bool take_chunks(ChmCommandLine *p, const char *value)
+{
+    int64_t chunks = 0;
+    bool ok = read_int(value, &chunks) && chunks >= 1 && chunks <= INT32_MAX;
+    p->o->chunks = ok ? (int32_t)chunks : 0;
+    return ok || chm_options_wrong(p, "'--chunks %s': not an integer of at least 1", value);
+}
+
 static bool take_emit(ChmCommandLine *p, const char *value)
 {
     const char *known[32] = {"ast"};
@@ -120,6 +128,12 @@ static bool take_define(ChmCommandLine *p, const char *value)
         }
     }
     CHM_PUSH(p->arena, &p->o->defines, d);
+    return true;
+}
+
+static bool take_topology(ChmCommandLine *p, const char *value)
+{
+    p->o->topology = value;
     return true;
 }
 

@@ -110,6 +110,15 @@ static bool read_words(ChmCommandLine *p, int argc, char **argv)
     return true;
 }
 
+static bool makes_pipelines(const ChmOptions *o)
+{
+    for (int32_t i = 0; i < o->passes.len; i++) {
+        if (strcmp(o->passes.at[i]->name, "pipeline") == 0)
+            return true;
+    }
+    return !o->passes_given && o->level >= 3;
+}
+
 static bool check(ChmCommandLine *p)
 {
     ChmOptions *o = p->o;
@@ -126,10 +135,14 @@ static bool check(ChmCommandLine *p)
         bool is_ir = n > 3 && strcmp(o->input + n - 3, ".ir") == 0;
         o->language = is_ir ? CHM_LANGUAGE_IR : CHM_LANGUAGE_PLAN;
     }
-    if (o->language == CHM_LANGUAGE_IR && o->defines.len > 0)
+    if (o->topology && strcmp(o->topology, "-") == 0 && strcmp(o->input, "-") == 0)
+        return chm_options_wrong(p, "the plan and its topology cannot both be read from standard input");
+    if (o->language == CHM_LANGUAGE_IR && o->defines.len > 0 && !o->topology)
         return chm_options_wrong(p, "'-D' sets a 'param' of a plan; IR has none");
     if (o->language == CHM_LANGUAGE_IR && o->command == CHM_COMMAND_COMPILE && !o->emit)
         return chm_options_wrong(p, "'--emit=ast' prints the syntax tree of a plan; IR has none");
+    if (o->chunks && !makes_pipelines(o))
+        return chm_options_wrong(p, "'--chunks' is for the pass 'pipeline', which -O3 runs");
     if (o->driver && (!o->emit || !o->emit->takes_driver))
         return chm_options_wrong(p, "'--driver' adds a main to '--emit=c' only");
     return true;

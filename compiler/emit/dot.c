@@ -1,44 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * emit/dot.c - a drawing of the schedule: ops are boxes with their traffic, values are arrows with their layout and the
- * size of a rank's block.
+ * size of a rank's block. The ops of a pipeline stand in its box, one a line.
  */
 #include "emit/emitters.h"
 #include "ir/geom.h"
 
-/* The attributes in the words of the text form, read off the op's syntax. */
-static void put_attrs(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
+/* Of a pipeline: a line for each op of its body. */
+static void put_body(const ChmOp *op, ChmOut *out)
 {
-    const ChmMesh *mesh = job->module->mesh;
-    const ChmShape *shape = (op->result ? op->result : op->operand)->type->shape;
-    const char *syntax = chm_ops[op->code].syntax;
-    if (*syntax)
-        chm_out_putc(out, ' ');
-    for (const char *c = syntax; *c; c++) {
-        switch (*c) {
-        case 'A':
-            chm_out_putc(out, '(');
-            chm_seq_print(out, mesh, &op->attrs.over, ", ");
-            chm_out_putc(out, ')');
-            break;
-        case 'D':
-            chm_out_puts(out, shape->dim_name[op->attrs.dim]);
-            break;
-        case 'E':
-            chm_out_puts(out, shape->dim_name[op->attrs.to_dim]);
-            break;
-        case 'X':
-            chm_out_puts(out, mesh->axis_name[op->attrs.axis]);
-            break;
-        case 'I':
-            chm_out_printf(out, "%d", (int)op->attrs.from);
-            break;
-        case 'J':
-            chm_out_printf(out, "%d", (int)op->attrs.to);
-            break;
-        default: /* words and signs stand for themselves */
-            chm_out_putc(out, *c);
-        }
+    for (int32_t i = 0; i < op->attrs.body_len; i++) {
+        chm_out_puts(out, "\\n");
+        chm_step_print(op->result->type->shape, &op->attrs.body[i], out);
     }
 }
 
@@ -63,12 +36,14 @@ static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
 static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *out)
 {
     chm_out_printf(out, "    op%d [label=\"%s", (int)n, chm_ops[op->code].name);
-    put_attrs(job, op, out);
+    const ChmShape *shape = (op->result ? op->result : op->operand)->type->shape;
+    chm_attrs_print(job->module->mesh, shape, op->code, &op->attrs, out);
     switch (chm_ops[op->code].class) {
     case CHM_CLASS_SOURCE:
         chm_out_printf(out, " %s\", shape=ellipse];\n", op->tensor->name);
         break;
     case CHM_CLASS_LAYOUT:
+        put_body(op, out);
         put_traffic(job, op, out);
         chm_out_puts(out, "\"];\n");
         break;

@@ -5,6 +5,7 @@
  * cJSON uses malloc, which an unwinding would leak. So everything that our arenas must hold is worked out first
  * (facts), then the tree is built, printed and freed without touching them.
  */
+#include "cost/tally.h"
 #include "emit/emitters.h"
 
 #include <cjson/cJSON.h>
@@ -14,10 +15,14 @@
 #include <string.h>
 
 typedef struct OpFact {
-    const ChmOp *op;
+    const ChmOp *op; /* NULL in a body */
+    ChmOpcode code;
+    const ChmAttrs *attrs;
+    const ChmShape *shape;
     const char *result, *operand; /* "%x0", or NULL */
     const char *type;
     int64_t sent_bytes, received_bytes;
+    struct OpFact *body; /* of a pipeline: what each op of it is, over all chunks; without names */
 } OpFact;
 
 typedef struct Facts {
@@ -27,6 +32,7 @@ typedef struct Facts {
     int32_t nops;
     ChmPrice baseline, optimized;
     int64_t bound_bytes, arena_bytes;
+    double bound_s;
 } Facts;
 
 /* ---- facts */
@@ -41,10 +47,43 @@ static const char *value_name(ChmArena *arena, const ChmValue *v)
     return chm_out_text(&text);
 }
 
+static void traffic_facts(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                          const ChmStep *step, OpFact *fact)
+{
+    chm_traffic_clear(t);
+    chm_traffic_add(t, shape, dtype, from, step);
+    ChmPrice price = chm_traffic_price(t);
+    fact->sent_bytes = price.worst_sent_bytes;
+    fact->received_bytes = price.worst_received_bytes;
+}
+
+static void body_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
+{
+    const ChmType *from = op->operand->type, *to = op->result->type;
+    const ChmAttrs *a = &op->attrs;
+    ChmCtx *ctx = job->module->ctx;
+    const ChmShape *chunk = chm_chunk_shape(ctx, from->shape, from->layout, to->layout, a->dim, a->chunks, NULL);
+    const ChmLayout *at = from->layout;
+    fact->body = CHM_NEW_ARRAY(job->arena, OpFact, a->body_len);
+    for (int32_t i = 0; i < a->body_len; i++) {
+        const ChmStep *step = &a->body[i];
+        OpFact *part = &fact->body[i];
+        *part = (OpFact){.code = step->code, .attrs = &step->attrs, .shape = to->shape};
+        part->type = chm_layout_str(ctx, to->shape, step->to);
+        traffic_facts(t, chunk, from->dtype, at, step, part);
+        part->sent_bytes = chm_sat_mul(part->sent_bytes, a->chunks);
+        part->received_bytes = chm_sat_mul(part->received_bytes, a->chunks);
+        at = step->to;
+    }
+}
+
 static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
 {
     const ChmValue *v = op->code == CHM_OP_OUTPUT ? op->operand : op->result;
     *fact = (OpFact){.op = op,
+                     .code = op->code,
+                     .attrs = &op->attrs,
+                     .shape = v->type->shape,
                      .result = value_name(job->arena, op->result),
                      .operand = value_name(job->arena, op->operand),
                      .type = chm_layout_str(job->module->ctx, v->type->shape, v->type->layout)};
@@ -52,11 +91,9 @@ static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFa
         return;
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
-    chm_traffic_clear(t);
-    chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
-    ChmPrice price = chm_traffic_price(t);
-    fact->sent_bytes = price.worst_sent_bytes;
-    fact->received_bytes = price.worst_received_bytes;
+    traffic_facts(t, from->shape, from->dtype, from->layout, &step, fact);
+    if (op->attrs.body_len)
+        body_facts(job, op, t, fact);
 }
 
 static ChmPrice price_of(const ChmEmitJob *job, const ChmModule *m)
@@ -83,6 +120,7 @@ static void collect(const ChmEmitJob *job, Facts *f)
     f->baseline = price_of(job, job->baseline);
     f->optimized = price_of(job, job->module);
     f->bound_bytes = chm_bound_module(job->arena, job->baseline);
+    f->bound_s = chm_bound_module_time(job->arena, job->topology, job->baseline);
 }
 
 /* ---- the tree; *ok becomes false when memory runs out, and cJSON takes NULL for what is missing */
@@ -190,29 +228,54 @@ static void add_tensors(cJSON *root, const ChmModule *m, bool *ok)
     }
 }
 
-static void add_attrs(cJSON *object, const ChmOp *op, const ChmMesh *mesh, bool *ok)
+static void add_attrs(cJSON *object, const OpFact *fact, const ChmMesh *mesh, bool *ok)
 {
-    const ChmAttrs *a = &op->attrs;
-    if (!chm_is_layout_op(op))
-        return;
-    const ChmShape *shape = op->result->type->shape;
-    if (chm_op_has(op->code, 'A')) {
+    const ChmAttrs *a = fact->attrs;
+    const ChmShape *shape = fact->shape;
+    ChmOpcode code = fact->code;
+    if (chm_op_has(code, 'A')) {
         cJSON *over = add_array(object, "over", ok);
         for (int32_t i = 0; i < a->over.len; i++)
             append(over, cJSON_CreateString(mesh->axis_name[a->over.at[i]]), ok);
     }
-    if (chm_op_has(op->code, 'E')) {
+    if (chm_op_has(code, 'E')) {
         add_string(object, "from_dim", shape->dim_name[a->dim], ok);
         add_string(object, "to_dim", shape->dim_name[a->to_dim], ok);
-    } else if (chm_op_has(op->code, 'D')) {
+    } else if (chm_op_has(code, 'D')) {
         add_string(object, "dim", shape->dim_name[a->dim], ok);
     }
-    if (chm_op_has(op->code, 'X'))
+    if (chm_op_has(code, 'X'))
         add_string(object, "axis", mesh->axis_name[a->axis], ok);
-    if (chm_op_has(op->code, 'I'))
+    if (chm_op_has(code, 'I'))
         add_int(object, "from", a->from, ok);
-    if (chm_op_has(op->code, 'J'))
+    if (chm_op_has(code, 'J'))
         add_int(object, "to", a->to, ok);
+    if (chm_op_has(code, 'N'))
+        add_int(object, "chunks", a->chunks, ok);
+}
+
+static cJSON *add_op(cJSON *ops, const OpFact *fact, bool *ok)
+{
+    cJSON *op = append(ops, cJSON_CreateObject(), ok);
+    add_string(op, "op", chm_ops[fact->code].name, ok);
+    return op;
+}
+
+static void add_figures(cJSON *op, const OpFact *fact, bool *ok)
+{
+    add_string(op, "type", fact->type, ok);
+    add_int(op, "sent_bytes", fact->sent_bytes, ok);
+    add_int(op, "received_bytes", fact->received_bytes, ok);
+}
+
+static void add_body(cJSON *op, const OpFact *fact, const ChmMesh *mesh, bool *ok)
+{
+    cJSON *body = add_array(op, "body", ok);
+    for (int32_t i = 0; i < fact->attrs->body_len; i++) {
+        cJSON *step = add_op(body, &fact->body[i], ok);
+        add_attrs(step, &fact->body[i], mesh, ok);
+        add_figures(step, &fact->body[i], ok);
+    }
 }
 
 static void add_ops(cJSON *root, const Facts *f, bool *ok)
@@ -220,21 +283,20 @@ static void add_ops(cJSON *root, const Facts *f, bool *ok)
     cJSON *ops = add_array(root, "ops", ok);
     for (int32_t i = 0; i < f->nops; i++) {
         const OpFact *fact = &f->ops[i];
-        cJSON *op = append(ops, cJSON_CreateObject(), ok);
-        add_string(op, "op", chm_ops[fact->op->code].name, ok);
+        cJSON *op = add_op(ops, fact, ok);
         if (fact->result)
             add_string(op, "result", fact->result, ok);
         if (fact->op->tensor)
             add_string(op, "tensor", fact->op->tensor->name, ok);
         if (fact->op->code == CHM_OP_OUTPUT)
             add_string(op, "output", fact->op->name, ok);
-        add_attrs(op, fact->op, f->m->mesh, ok);
+        add_attrs(op, fact, f->m->mesh, ok);
+        if (fact->body)
+            add_body(op, fact, f->m->mesh, ok);
         cJSON *operands = add_array(op, "operands", ok);
         if (fact->operand)
             append(operands, cJSON_CreateString(fact->operand), ok);
-        add_string(op, "type", fact->type, ok);
-        add_int(op, "sent_bytes", fact->sent_bytes, ok);
-        add_int(op, "received_bytes", fact->received_bytes, ok);
+        add_figures(op, fact, ok);
     }
 }
 
@@ -250,17 +312,22 @@ static void add_outputs(cJSON *root, const Facts *f, bool *ok)
     }
 }
 
+static void add_seconds(cJSON *object, const char *key, double s, bool *ok)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.12g", s);
+    *ok = cJSON_AddRawToObject(object, key, text) && *ok;
+}
+
 static void add_price(cJSON *traffic, const char *key, const ChmPrice *price, bool *ok)
 {
-    char seconds[40];
     cJSON *object = add_object(traffic, key, ok);
     add_int(object, "sent_bytes", price->worst_sent_bytes, ok);
     add_int(object, "received_bytes", price->worst_received_bytes, ok);
     add_int(object, "worst_bytes", price->worst_bytes, ok);
     add_int(object, "total_bytes", price->total_bytes, ok);
     add_int(object, "messages", price->messages, ok);
-    snprintf(seconds, sizeof seconds, "%.12g", price->time_s);
-    *ok = cJSON_AddRawToObject(object, "time_s", seconds) && *ok;
+    add_seconds(object, "time_s", price->time_s, ok);
 }
 
 static cJSON *tree(const Facts *f, bool *ok)
@@ -278,6 +345,7 @@ static cJSON *tree(const Facts *f, bool *ok)
     add_price(traffic, "baseline", &f->baseline, ok);
     add_price(traffic, "optimized", &f->optimized, ok);
     add_int(traffic, "lower_bound_bytes", f->bound_bytes, ok);
+    add_seconds(traffic, "bound_s", f->bound_s, ok);
     add_int(root, "arena_bytes", f->arena_bytes, ok);
     return root;
 }

@@ -45,7 +45,7 @@ static void print_attr(const ChmMesh *mesh, const ChmShape *shape, const ChmAttr
     }
 }
 
-static void print_attrs(const ChmMesh *mesh, const ChmShape *shape, ChmOpcode code, const ChmAttrs *attrs, ChmOut *out)
+void chm_attrs_print(const ChmMesh *mesh, const ChmShape *shape, ChmOpcode code, const ChmAttrs *attrs, ChmOut *out)
 {
     for (const char *s = chm_ops[code].syntax; *s;) {
         size_t len = strcspn(s, " ");
@@ -65,7 +65,7 @@ static void print_body(const ChmMesh *mesh, const ChmShape *shape, const ChmAttr
     for (int32_t i = 0; i < attrs->body_len; i++) {
         const ChmStep *step = &attrs->body[i];
         chm_out_printf(out, "  %s", chm_ops[step->code].name);
-        print_attrs(mesh, shape, step->code, &step->attrs, out);
+        chm_attrs_print(mesh, shape, step->code, &step->attrs, out);
         chm_out_puts(out, " : ");
         chm_layout_print(out, shape, step->to);
         chm_out_putc(out, '\n');
@@ -76,7 +76,7 @@ static void print_body(const ChmMesh *mesh, const ChmShape *shape, const ChmAttr
 void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out)
 {
     chm_out_puts(out, chm_ops[step->code].name);
-    print_attrs(step->to->mesh, shape, step->code, &step->attrs, out);
+    chm_attrs_print(step->to->mesh, shape, step->code, &step->attrs, out);
     if (chm_ops[step->code].syntax[0] == '\0') {
         chm_out_puts(out, " to ");
         chm_layout_print(out, shape, step->to);
@@ -96,7 +96,7 @@ void chm_op_print(const ChmModule *m, const ChmOp *op, ChmOut *out)
         chm_value_print(op->operand, out);
     else
         chm_out_puts(out, op->tensor->name);
-    print_attrs(m->mesh, op->result->type->shape, op->code, &op->attrs, out);
+    chm_attrs_print(m->mesh, op->result->type->shape, op->code, &op->attrs, out);
     if (op->attrs.body_len)
         print_body(m->mesh, op->result->type->shape, &op->attrs, out);
     chm_out_puts(out, " : ");

@@ -107,17 +107,25 @@ static Cutting choose(const ChmRewrite *w, const ChmType *from, const ChmType *t
     return best;
 }
 
-static void make_pipeline(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, const Cutting *cut)
+/* Is there a dim that two chunks divide? */
+static bool can_be_cut(const ChmType *from, const ChmType *to)
+{
+    for (int32_t d = 0; d < from->shape->ndims; d++) {
+        int64_t blocks = chm_chunk_blocks(from->layout, to->layout, d);
+        if (blocks > 0 && from->shape->dim_size[d] % (2 * blocks) == 0)
+            return true;
+    }
+    return false;
+}
+
+static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, const ChmMoves *moves,
+                           const Cutting *cut)
 {
     ChmStep *body = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
     for (int32_t i = 0; i < moves->len; i++)
         body[i] = moves->at[i].step;
-    ChmOp *before = tail->operand->def;
-    ChmStep step = {CHM_OP_PIPELINE,
-                    {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len},
-                    tail->result->type->layout};
-    chm_op_become(tail, head->operand, &step);
-    chm_unlink_unused(w->m, before);
+    ChmAttrs attrs = {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len};
+    return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
 }
 
 static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
@@ -127,19 +135,30 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     if (load_of(w, from, moves, &load) < 2)
         return; /* nothing to overlap */
     Cutting cut = choose(w, from, to, &load);
-    double plain_s = chm_pipeline_time(&load, 1);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
                            (int)w->env->chunks, (int)cut.chunks);
-    if (cut.chunks == 1) {
-        chm_rewrite_missed(w, tail, 0, "%s: no chunks of it would be faster, or none divide a dim that may be cut",
-                           text);
+    if (w->env->chunks == 1)
+        return; /* as it was asked for */
+    /* The load is that of the whole: blocks of chunks may be less even than those of the tensor. */
+    ChmMove pipeline = pipeline_of(w, head, tail, moves, &cut);
+    double plain_s = chm_moves_price(w, to, moves->at, moves->len).time_s, time_s = plain_s;
+    if (cut.chunks > 1)
+        time_s = chm_moves_price(w, to, &pipeline, 1).time_s;
+    if (cut.chunks == 1 || (w->env->chunks == 0 && time_s >= plain_s * (1 - 1e-9))) {
+        chm_rewrite_missed(w, tail, 0, "%s: %s", text,
+                           can_be_cut(from, to) ? "chunks of it would not be faster"
+                                                : "no dim of it divides into chunks of every block at both ends");
         return;
     }
-    chm_rewrite_applied(w, tail, 0, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
-                        (int)cut.chunks, from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
-    make_pipeline(w, head, tail, moves, &cut);
+    const char *brief =
+        chm_arena_printf(w->env->remarks->arena, "%d chunks along '%s': %.4g ms instead of %.4g ms predicted",
+                         (int)cut.chunks, from->shape->dim_name[cut.dim], time_s * 1e3, plain_s * 1e3);
+    chm_rewrite_applied(w, tail, 0, brief, "%s in %s", text, brief);
+    ChmOp *before = tail->operand->def;
+    chm_op_become(tail, head->operand, &pipeline.step);
+    chm_unlink_unused(w->m, before);
 }
 
 /* The chain goes on behind this op. */

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.inc"
 command -v dot >/dev/null 2>&1 || skip "no Graphviz"
 for plan in "$pairs"/*.plan "$multi"/*.plan; do
-    for level in 0 2; do
+    for level in 0 2 3; do
         name=$(basename "$plan" .plan)-O$level
         expect 0 "$name" "$CHIMERAC" -q -O$level --emit=dot -o "$name.dot" "$plan"
         expect 0 "$name: dot" dot -Tsvg "$name.dot" -o "$name.svg" && is_empty err

@@ -72,6 +72,13 @@ output s = %9
 %10 = reduce_exchange %y0 : [i, j/a] partial(b)
 %11 = all_reduce %10 over (b) : [i, j/a]
 output t = %11
+%12 = pipeline %y0 dim i chunks 2 {
+  reduce_scatter over (b) dim j : [i, j/b] partial(a)
+  reduce a to 1 : [i, j/b] at(a=1)
+  shift a 1 -> 0 : [i, j/b] at(a=0)
+  exchange : [i, j/b/a]
+} : [i, j/b/a]
+output u = %12
 END
 expect 0 "json, every op" "$CHIMERAC" -q -O0 --emit=json -o ops.json ops.ir
 says ops.json '9007199254740993'
