@@ -131,12 +131,6 @@ static bool take_define(ChmCommandLine *p, const char *value)
     return true;
 }
 
-static bool take_topology(ChmCommandLine *p, const char *value)
-{
-    p->o->topology = value;
-    return true;
-}
-
 static bool take_language(ChmCommandLine *p, const char *value)
 {
     static const char *const known[] = {"plan", "ir", NULL};
