@@ -71,6 +71,12 @@ static bool take_output(ChmCommandLine *p, const char *value)
     return *value || chm_options_wrong(p, "'-o' needs a file name");
 }
 
+static bool take_topology(ChmCommandLine *p, const char *value)
+{
+    p->o->topology = value;
+    return *value || chm_options_wrong(p, "'--topology' needs a file name");
+}
+
 static bool take_level(ChmCommandLine *p, const char *value)
 {
     p->o->level = value[0] - '0';

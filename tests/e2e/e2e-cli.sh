@@ -30,6 +30,7 @@ usage "unknown kind of output 'irr'; did you mean 'ir'?" --emit=irr "$plan"
 usage "'--emit' needs a value" "$plan" --emit
 usage "'-o' needs a value" "$plan" -o
 usage "'-o' needs a file name" "$plan" -o ''
+usage "'--topology' needs a file name" --topology '' "$plan"
 usage "'--quiet' takes no value" --quiet=1 "$plan"
 usage "no optimization level '-O7'" -O7 "$plan"
 usage "'-O' needs a value" -O "$plan"
