@@ -39,8 +39,9 @@
  * 2(g-1) in all_reduce (1 where g = 2); a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
  * sender and receiver with a nonempty part. Groups count whether or not their blocks are empty.
  *
- * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop;
- * for an exchange the most partners that one rank sends to or receives from.
+ * Rounds, the factor of an op's latency, are the messages that wait for one another: g-1 around a ring and along a
+ * chain, 2(g-1) for all_reduce (1 where g = 2); 1 for what is posted at once: shift, all_to_all, exchanges; 0 for slice
+ * and drop. 16-bit floats: 1 for reduce_scatter, g for all_reduce.
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 

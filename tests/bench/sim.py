@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example on every machine, simulated: as written, as Chimera fuses it, and ours.
 
-    sim.py CHIMERAC [--quick] [--jobs N] [--json FILE] [--markdown FILE] [--cache FOLDER] [PLAN...]
+    sim.py CHIMERAC [--quick] [--own-only] [--jobs N] [--json FILE] [--markdown FILE] [--cache FOLDER] [PLAN...]
 
 A cell is a plan, a machine, a number of ranks and a size. Its three forms are C from the same emitter, linked to the same
 runtime: the plan at -O0, tests/bench/chimera/PLAN.ir at -O0, and the plan at -O3 for the machine. All end in the plan's own
