@@ -269,7 +269,8 @@ static void report(const Run *run, const char *verdict, const double *medians)
     printf("plan %s, mesh (", driver->plan);
     for (int32_t a = 0; a < driver->mesh->naxes; a++)
         printf("%s%s=%" PRId32, a ? ", " : "", driver->mesh->axis[a].name, driver->mesh->axis[a].size);
-    printf("), %d ranks\n  %-28s %16s %16s   %7s\n", run->ranks, "", "baseline", "optimized", "ratio");
+    printf("), %d rank%s\n  %-28s %16s %16s   %7s\n", run->ranks, run->ranks == 1 ? "" : "s", "", "baseline",
+           "optimized", "ratio");
     print_bytes("bytes sent, worst rank", driver->baseline.sent_bytes, driver->optimized.sent_bytes);
     print_bytes("bytes received, worst rank", driver->baseline.received_bytes, driver->optimized.received_bytes);
     seconds(medians[0], one, sizeof one);
