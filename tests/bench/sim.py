@@ -358,10 +358,15 @@ def main():
     parser.add_argument("--json", help="write the figures to this file too")
     parser.add_argument("--markdown", help="write the tables to this file too")
     parser.add_argument("--cache", help="folder of kept results", default=os.path.join(ROOT, "build-release", "bench-sim"))
+    parser.add_argument("--from", dest="figures", metavar="FILE", help="run nothing: tables of the figures of an earlier --json")
     args = parser.parse_intermixed_args()
-    bench = Bench(os.path.abspath(args.chimerac), args.cache)
-    with ThreadPoolExecutor(args.jobs) as pool:
-        cells = list(pool.map(bench.run, matrix(args.plan, args.quick, args.own_only)))
+    if args.figures:
+        with open(args.figures, encoding="utf-8") as f:
+            cells = json.load(f)["cells"]
+    else:
+        bench = Bench(os.path.abspath(args.chimerac), args.cache)
+        with ThreadPoolExecutor(args.jobs) as pool:
+            cells = list(pool.map(bench.run, matrix(args.plan, args.quick, args.own_only)))
     text = "\n".join(report(cells)) + "\n"
     sys.stdout.write(text)
     if args.markdown:
