@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 plan=examples/pairs/tp_pp.plan
-sizes='-D s=1024' # 8 MiB instead of 64, so that it takes seconds
+sizes='-D seq=1024' # 8 MiB instead of 64, so that it takes seconds
 out=build/quickstart
 
 # show COMMAND: prints a command line and runs it.

@@ -169,8 +169,9 @@ typedef enum ChrtOp {
     CHRT_COPY,            /* the same type on both sides; local, for outputs that are inputs */
 } ChrtOp;
 
-/* One layout change: the value of type `from` becomes one of type `to`. name is the result's name in the schedule ("%1")
- * and appears in messages as "reduce_scatter %1: ...". over is a sequence: members are ordered row-major in it. */
+/* One layout change: the value of type `from` becomes one of type `to`. name is the result's name in the schedule
+ * ("%1") and appears in messages as "reduce_scatter %1: ...". over is a sequence: members are ordered row-major in it.
+ */
 typedef struct ChrtStep {
     ChrtOp op;
     const char *name;

@@ -120,8 +120,8 @@ ChrtView chrt_chunk_view(const ChrtCutting *cutting, const ChrtMesh *mesh, const
     fine_blocks(cutting, mesh, length(layout->split[cutting->dim]), rank, &first, &last);
     view.spans = spans;
     for (int64_t b = first; b < last; b++) {
-        int64_t whole_start = chrt_block_start(cutting->size, cutting->blocks * cutting->chunks,
-                                               b * cutting->chunks + chunk);
+        int64_t whole_start =
+            chrt_block_start(cutting->size, cutting->blocks * cutting->chunks, b * cutting->chunks + chunk);
         ChrtSpan span = {start[b], start[b + 1], whole_start - start[b]};
         if (span.lo < span.hi)
             spans[view.nspans++] = span;

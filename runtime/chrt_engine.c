@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * chrt_engine.c - progress: runs the programs of all started tasks. What is ready is posted or done at once, deepest
- * first, so that a message leaves as soon as its data are there; then the engine waits for any of all the messages under
- * way. Nothing is allocated here but by chrt_engine_reserve.
+ * first, so that a message leaves as soon as its data are there; then the engine waits for any of all the messages
+ * under way. Nothing is allocated here but by chrt_engine_reserve.
  */
 #include "chrt_task.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- room ---------------------------------------------------------------------------------------------------------- */
+/* ---- room ----------------------------------------------------------------------------------------------------------
+ */
 
 static int64_t messages_of(const ChrtAction *a)
 {
@@ -51,7 +52,8 @@ ChrtStatus chrt_engine_reserve(ChrtCtx *ctx, int64_t messages)
     return CHRT_OK;
 }
 
-/* ---- running actions ----------------------------------------------------------------------------------------------- */
+/* ---- running actions -----------------------------------------------------------------------------------------------
+ */
 
 static const unsigned char *source(const ChrtTask *t, const ChrtPlace *place)
 {
@@ -152,11 +154,12 @@ static ChrtStatus drain(ChrtTask *t)
     return CHRT_OK;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------------------ */
+/* ---- progress ------------------------------------------------------------------------------------------------------
+ */
 
 /* Waits until some message of any task is complete, and goes on with what that sets free. One at a time: MPI_Waitsome
- * tests the others in turn, for which SimGrid charges simulated time, and what one message sets free should not wait for
- * the bookkeeping of the next. */
+ * tests the others in turn, for which SimGrid charges simulated time, and what one message sets free should not wait
+ * for the bookkeeping of the next. */
 static ChrtStatus progress(ChrtCtx *ctx)
 {
     int request = MPI_UNDEFINED;
@@ -176,7 +179,7 @@ static ChrtStatus progress(ChrtCtx *ctx)
     return drain(posted.task);
 }
 
-static ChrtStatus check_buffers(const ChrtTask *t, const void *in, void *out)
+static ChrtStatus check_buffers(const ChrtTask *t, const void *in, const void *out)
 {
     bool operand = t->in_elems > 0 && !in;
     if (!operand && !(t->out_elems > 0 && !out))

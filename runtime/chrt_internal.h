@@ -17,9 +17,18 @@
 #define CHRT_MAX_COUNT INT_MAX
 #endif
 
-/* Chains of hops cut their data into segments of about this size. Tests lower it. */
+/* Chains of hops cut their data into segments, of this size at most where there are not too many. Tests lower it. */
 #ifndef CHRT_SEGMENT_BYTES
 #define CHRT_SEGMENT_BYTES (256 * 1024)
+#endif
+
+/* Collectives whose messages are no longer than this go straight from member to member, in one round of latency
+ * instead of a ring's g - 1. Tests lower it. */
+#ifndef CHRT_LATENCY_BYTES
+#define CHRT_LATENCY_BYTES (16 * 1024) /* what a wire carries during a latency, roughly: for choices within an op */
+#endif
+#ifndef CHRT_DIRECT_BYTES
+#define CHRT_DIRECT_BYTES (8 * 1024)
 #endif
 
 #if defined(__GNUC__)

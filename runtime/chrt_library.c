@@ -15,7 +15,7 @@ struct ChrtLibrary {
     MPI_Op sum;
     int root;
     bool takes_part, even;
-    bool pack; /* the members' parts do not lie one after the other in the whole block */
+    bool pack;                   /* the members' parts do not lie one after the other in the whole block */
     int *counts, *displacements; /* of the members' parts */
     ChrtRuns *part;              /* walks between the whole block and the packed parts */
     unsigned char *packed;

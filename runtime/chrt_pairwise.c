@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * chrt_pairwise.c - what goes straight from one rank to another: pieces of blocks, all_to_all, shift; and sums of 16-bit
- * floats, for which every member gets all contributions to its block, so that it can sum them in f32 in member order
- * and round once. Peers come in rotated order, so that no rank is everybody's first target; receives come first.
+ * chrt_pairwise.c - what goes straight from one rank to another: pieces of blocks, all_to_all, shift. Peers come in
+ * rotated order, so that no rank is everybody's first target; receives come first.
  */
 #include "chrt_task.h"
 
-/* ---- members ------------------------------------------------------------------------------------------------------- */
+/* ---- members -------------------------------------------------------------------------------------------------------
+ */
 
 int32_t chrt_member_rank(const ChrtWork *w, int32_t m)
 {
@@ -23,7 +23,8 @@ ChrtBox chrt_member_out(const ChrtWork *w, int32_t m)
     return chrt_chunk_box(w->cutting, w->mesh, &w->rule->to, w->chunk, chrt_member_rank(w, m));
 }
 
-/* ---- whole blocks as one run --------------------------------------------------------------------------------------- */
+/* ---- whole blocks as one run ---------------------------------------------------------------------------------------
+ */
 
 ChrtPlace chrt_flat_in(ChrtWork *w, int32_t *after)
 {
@@ -52,7 +53,8 @@ int32_t chrt_flat_done(ChrtWork *w, ChrtPlace flat, bool direct, int32_t after)
     return chrt_local(w, CHRT_MOVE, &w->out_box, &packed, &w->out, after);
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------- */
+/* ---- pieces --------------------------------------------------------------------------------------------------------
+ */
 
 int32_t chrt_piece_local(ChrtWork *w, ChrtVerb verb, const ChrtBox *box, int64_t first, int64_t last,
                          const ChrtView *view, ChrtPlace packed, bool to_view, int32_t after)
@@ -140,91 +142,4 @@ void chrt_make_shift(ChrtWork *w)
         chrt_piece_recv(w, chrt_member_rank(w, step->source), &w->out_box, 0, w->out_elems);
     if (w->holds)
         chrt_piece_send(w, chrt_member_rank(w, step->target), &w->in_box, 0, w->in_elems);
-}
-
-/* ---- sums of 16-bit floats ----------------------------------------------------------------------------------------- */
-
-typedef ChrtBox Block(const ChrtWork *w, int32_t m);
-
-/* Member m's block of the flattened value. */
-static ChrtBox line_of(const ChrtWork *w, int32_t m)
-{
-    int64_t first = chrt_block_start(w->in_elems, w->g, m);
-    return chrt_line(first, chrt_block_start(w->in_elems, w->g, m + 1) - first);
-}
-
-/* Every member's block of `in` goes to it; ours is summed, in member order, and rounded into `own`. Returns the last
- * action. */
-static int32_t sum_blocks(ChrtWork *w, Block block, const ChrtView *in, int32_t after, const ChrtView *own)
-{
-    ChrtTask *t = w->task;
-    int32_t b = t->elem_bytes;
-    ChrtBox mine = block(w, w->me);
-    int64_t elems = chrt_box_elems(&mine);
-    ChrtPlace slots = chrt_take(w, elems, b * w->g);
-    ChrtView sum = chrt_packed(chrt_take(w, elems, t->sum_bytes), &mine);
-    for (int32_t s = 1; s < w->g; s++) {
-        int32_t m = (w->me - s + w->g) % w->g;
-        w->ids[m] = chrt_recv(w, chrt_member_rank(w, m), chrt_place_at(slots, m * elems * b), elems, -1);
-    }
-    for (int32_t s = 1; s < w->g; s++) {
-        int32_t m = (w->me + s) % w->g, packed = after;
-        ChrtBox box = block(w, m);
-        ChrtPlace at = in->at;
-        if (chrt_box_elems(&box) && !chrt_view_run(in, b, &box, &at)) {
-            at = chrt_take(w, chrt_box_elems(&box), b);
-            ChrtView view = chrt_packed(at, &box);
-            packed = chrt_local(w, CHRT_MOVE, &box, in, &view, after);
-        }
-        chrt_send(w, chrt_member_rank(w, m), at, chrt_box_elems(&box), packed);
-    }
-    int32_t summed = after;
-    for (int32_t m = 0; m < w->g; m++) {
-        ChrtView slot = chrt_packed(chrt_place_at(slots, m * elems * b), &mine);
-        summed = chrt_local(w, m == 0 ? CHRT_SET : CHRT_ADD, &mine, m == w->me ? in : &slot, &sum, summed);
-        if (m != w->me)
-            chrt_after(t, summed, w->ids[m]);
-    }
-    return chrt_local(w, CHRT_ROUND, &mine, &sum, own, summed);
-}
-
-void chrt_make_half_reduce_scatter(ChrtWork *w)
-{
-    sum_blocks(w, chrt_member_out, &w->in, -1, &w->out);
-}
-
-/* root < 0: everybody gets the result. */
-static void sum_and_collect(ChrtWork *w, int32_t root)
-{
-    ChrtTask *t = w->task;
-    int32_t b = t->elem_bytes, packed;
-    bool direct = true, gets = root < 0 || root == w->me;
-    ChrtBox whole = chrt_line(0, w->in_elems), mine = line_of(w, w->me);
-    ChrtView in = chrt_packed(chrt_flat_in(w, &packed), &whole);
-    ChrtPlace out = gets ? chrt_flat_out(w, &direct) : chrt_take(w, chrt_box_elems(&mine), b);
-    ChrtView own = chrt_packed(gets ? chrt_place_at(out, mine.lo[0] * b) : out, &mine);
-    int32_t summed = sum_blocks(w, line_of, &in, packed, &own);
-    int32_t end = chrt_join(t, w->step);
-    chrt_after(t, end, summed);
-    for (int32_t s = 1; s < w->g && gets; s++) {
-        int32_t m = (w->me - s + w->g) % w->g;
-        ChrtBox box = line_of(w, m);
-        chrt_after(t, end, chrt_recv(w, chrt_member_rank(w, m), chrt_place_at(out, box.lo[0] * b), box.n[0], -1));
-    }
-    for (int32_t s = 1; s < w->g; s++) {
-        int32_t m = (w->me + s) % w->g;
-        if (root < 0 || root == m)
-            chrt_after(t, end, chrt_send(w, chrt_member_rank(w, m), own.at, mine.n[0], summed));
-    }
-    chrt_flat_done(w, out, direct, end);
-}
-
-void chrt_make_half_all_reduce(ChrtWork *w)
-{
-    sum_and_collect(w, -1);
-}
-
-void chrt_make_half_reduce(ChrtWork *w)
-{
-    sum_and_collect(w, w->rule->step->target);
 }

@@ -53,7 +53,8 @@ int32_t chrt_join(ChrtTask *task, int32_t step)
     return add(task, &(ChrtAction){.verb = CHRT_JOIN, .step = step});
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------------------------------
+ */
 
 ChrtPlace chrt_place_at(ChrtPlace place, int64_t bytes)
 {
@@ -81,7 +82,8 @@ ChrtBox chrt_line(int64_t first, int64_t elems)
     return (ChrtBox){.ndims = 1, .lo = {first}, .n = {elems}};
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------------------------------------------------
+ */
 
 static int32_t message(ChrtWork *w, ChrtVerb verb, int32_t peer, ChrtPlace at, int64_t elems, int32_t after)
 {
@@ -105,7 +107,8 @@ int32_t chrt_recv(ChrtWork *w, int32_t peer, ChrtPlace at, int64_t elems, int32_
     return message(w, CHRT_RECV, peer, at, elems, after);
 }
 
-/* ---- local actions ------------------------------------------------------------------------------------------------- */
+/* ---- local actions -------------------------------------------------------------------------------------------------
+ */
 
 int32_t chrt_local_open(ChrtWork *w, ChrtVerb verb, int32_t after)
 {
@@ -185,7 +188,8 @@ bool chrt_view_run(const ChrtView *view, int32_t elem_bytes, const ChrtBox *regi
     return false;
 }
 
-/* ---- closing ------------------------------------------------------------------------------------------------------- */
+/* ---- closing -------------------------------------------------------------------------------------------------------
+ */
 
 /* By direction, tag, peer; then as written. */
 typedef struct Lane {

@@ -41,7 +41,8 @@ const char *chrt_op_name(ChrtOp op)
 static bool exchange_applies(const ChrtCtx *ctx, const ChrtStep *step, ChrtLayout *from, const ChrtLayout *to,
                              bool settles)
 {
-    bool applies = from->dtype == to->dtype && from->ndims == to->ndims && !memcmp(from->size, to->size, sizeof to->size);
+    bool applies =
+        from->dtype == to->dtype && from->ndims == to->ndims && !memcmp(from->size, to->size, sizeof to->size);
     bool settled = false;
     for (int32_t a = 1; a <= ctx->mesh->naxes; a++) {
         if (to->state[a] == CHRT_PARTIAL && from->state[a] != CHRT_PARTIAL)

@@ -28,70 +28,56 @@ static int32_t *done_of(const Build *b, int32_t step, int32_t chunk)
     return &b->done[step * 3 + chunk % 3];
 }
 
-/* ---- one step on one chunk ----------------------------------------------------------------------------------------- */
+/* ---- one step on one chunk -----------------------------------------------------------------------------------------
+ */
+
+/* Whether members should talk to each other directly: alike on all, since all have the same whole block. */
+static bool is_short(const ChrtWork *w, const ChrtBox *whole)
+{
+    return chrt_box_elems(whole) / w->g * w->task->elem_bytes <= CHRT_DIRECT_BYTES;
+}
 
 static void make(ChrtWork *w)
 {
     bool half = chrt_dtype_is_half(w->task->dtype);
-    bool alone = !w->rule->group || w->g == 1;
-    switch (w->rule->step->op) {
+    ChrtOp op = w->rule->step->op;
+    bool takes_part = op == CHRT_BROADCAST ? w->needs : op == CHRT_SHIFT ? w->holds || w->needs : w->holds;
+    if (op == CHRT_EXCHANGE || op == CHRT_REDUCE_EXCHANGE) {
+        chrt_make_exchange(w);
+        return;
+    }
+    if (w->g == 1 || !takes_part) {
+        chrt_make_local(w);
+        return;
+    }
+    switch (op) {
     case CHRT_ALL_REDUCE:
-        if (alone || !w->holds)
-            chrt_make_local(w);
-        else if (half)
-            chrt_make_half_all_reduce(w);
-        else
-            chrt_make_all_reduce(w);
+        half || is_short(w, &w->in_box) ? chrt_make_direct_all_reduce(w) : chrt_make_all_reduce(w);
         return;
     case CHRT_REDUCE_SCATTER:
-        if (alone || !w->holds)
-            chrt_make_local(w);
-        else if (half)
-            chrt_make_half_reduce_scatter(w);
-        else
-            chrt_make_reduce_scatter(w);
+        half || is_short(w, &w->in_box) ? chrt_make_direct_reduce_scatter(w) : chrt_make_reduce_scatter(w);
         return;
     case CHRT_ALL_GATHER:
-        if (alone || !w->holds)
-            chrt_make_local(w);
-        else
-            chrt_make_all_gather(w);
-        return;
-    case CHRT_ALL_TO_ALL:
-        if (alone || !w->holds)
-            chrt_make_local(w);
-        else
-            chrt_make_all_to_all(w);
-        return;
-    case CHRT_SHIFT:
-        if (alone)
-            chrt_make_local(w);
-        else
-            chrt_make_shift(w);
-        return;
-    case CHRT_BROADCAST:
-        if (alone || !w->needs)
-            chrt_make_local(w);
-        else
-            chrt_make_broadcast(w);
+        is_short(w, &w->out_box) ? chrt_make_direct_all_gather(w) : chrt_make_all_gather(w);
         return;
     case CHRT_REDUCE:
-        if (alone || !w->holds)
-            chrt_make_local(w);
-        else if (half)
-            chrt_make_half_reduce(w);
-        else
-            chrt_make_reduce(w);
+        half ? chrt_make_direct_reduce(w) : chrt_make_reduce(w);
         return;
-    case CHRT_EXCHANGE:
-    case CHRT_REDUCE_EXCHANGE:
-        chrt_make_exchange(w);
+    case CHRT_BROADCAST:
+        chrt_make_broadcast(w);
+        return;
+    case CHRT_ALL_TO_ALL:
+        chrt_make_all_to_all(w);
+        return;
+    case CHRT_SHIFT:
+        chrt_make_shift(w);
         return;
     case CHRT_SLICE:
     case CHRT_DROP:
     case CHRT_COPY:
-        chrt_make_local(w);
-        return;
+    case CHRT_EXCHANGE:
+    case CHRT_REDUCE_EXCHANGE:
+        return; /* done above */
     }
 }
 
@@ -155,7 +141,8 @@ static void make_work(Build *b, int32_t step, int32_t chunk)
     close_work(b, &w, first);
 }
 
-/* ---- the task ------------------------------------------------------------------------------------------------------ */
+/* ---- the task ------------------------------------------------------------------------------------------------------
+ */
 
 void chrt_task_free(ChrtTask *task)
 {

@@ -3,8 +3,8 @@
  * chrt_task.h - how a task is made and run. Order of dependence, lowest first:
  *
  *   chrt_program (actions, places, what waits for what)  chrt_cut (how blocks and chunks lie in memory)
- *   chrt_ring, chrt_pairwise, chrt_chain, chrt_exchange (the algorithms)  chrt_task (steps and chunks put together)
- *   chrt_library (MPI's own collectives)  chrt_engine (progress)
+ *   chrt_pairwise, chrt_direct, chrt_ring, chrt_chain, chrt_exchange (the algorithms)  chrt_task (steps and chunks put
+ * together) chrt_library (MPI's own collectives)  chrt_engine (progress)
  *
  * A task is a *program*: this rank's messages, copies and sums as nodes of a graph, made once by chrt_prepare. The
  * algorithms only write nodes; one engine runs them. A node runs when all nodes that it waits for are complete.
@@ -24,7 +24,8 @@
 
 #include "chrt_internal.h"
 
-/* ---- chrt_program -------------------------------------------------------------------------------------------------- */
+/* ---- chrt_program --------------------------------------------------------------------------------------------------
+ */
 
 /* Where data lie: in the caller's buffers, in the task's scratch memory, or, while the program is being made, in
  * region base - CHRT_REGION of it: two a step, for even and odd chunks. */
@@ -48,14 +49,14 @@ typedef enum ChrtVerb {
 typedef struct ChrtAction {
     ChrtVerb verb;
     int32_t step;
-    int32_t peer, tag;    /* messages: a rank of the mesh */
-    ChrtPlace at;         /* messages */
-    int64_t elems;        /* messages */
-    int32_t first, n;     /* others: their walks */
-    int32_t needs;        /* how many actions it waits for */
-    int32_t next, nnext;  /* those that wait for it: in the task's list */
-    int32_t lane;         /* the next message to or from the peer under the tag: posted after this one; or -1 */
-    bool followed;        /* something waits for it */
+    int32_t peer, tag;   /* messages: a rank of the mesh */
+    ChrtPlace at;        /* messages */
+    int64_t elems;       /* messages */
+    int32_t first, n;    /* others: their walks */
+    int32_t needs;       /* how many actions it waits for */
+    int32_t next, nnext; /* those that wait for it: in the task's list */
+    int32_t lane;        /* the next message to or from the peer under the tag: posted after this one; or -1 */
+    bool followed;       /* something waits for it */
 } ChrtAction;
 
 /* One strided walk of a local action, from one place to another. */
@@ -159,7 +160,8 @@ void chrt_local_walk(ChrtWork *w, const ChrtBox *region, const ChrtView *from, c
 /* Everything written: resolves places and sorts out who waits for whom. */
 ChrtStatus chrt_program_close(ChrtTask *task) CHRT_MUST_USE;
 
-/* ---- chrt_cut ------------------------------------------------------------------------------------------------------- */
+/* ---- chrt_cut -------------------------------------------------------------------------------------------------------
+ */
 
 struct ChrtCutting {
     int32_t dim; /* -1: not cut */
@@ -188,7 +190,8 @@ bool chrt_view_run(const ChrtView *view, int32_t elem_bytes, const ChrtBox *regi
 
 bool chrt_layout_present(const ChrtMesh *mesh, const ChrtLayout *layout, int32_t rank);
 
-/* ---- the algorithms ------------------------------------------------------------------------------------------------- */
+/* ---- the algorithms -------------------------------------------------------------------------------------------------
+ */
 
 /* Block of member m before and after. */
 ChrtBox chrt_member_in(const ChrtWork *w, int32_t m);
@@ -218,19 +221,22 @@ void chrt_make_broadcast(ChrtWork *w);
 void chrt_make_reduce(ChrtWork *w);
 void chrt_make_exchange(ChrtWork *w);
 
-/* The same for 16-bit floats: direct, one rounding. */
-void chrt_make_half_reduce_scatter(ChrtWork *w);
-void chrt_make_half_all_reduce(ChrtWork *w);
-void chrt_make_half_reduce(ChrtWork *w);
+/* The same straight from member to member: short values, and 16-bit floats, which are rounded once so. */
+void chrt_make_direct_reduce_scatter(ChrtWork *w);
+void chrt_make_direct_all_gather(ChrtWork *w);
+void chrt_make_direct_all_reduce(ChrtWork *w);
+void chrt_make_direct_reduce(ChrtWork *w);
 
-/* ---- chrt_library --------------------------------------------------------------------------------------------------- */
+/* ---- chrt_library ---------------------------------------------------------------------------------------------------
+ */
 
 /* *library = NULL where MPI has no collective for the step, or cannot do it right. */
 ChrtStatus chrt_library_make(ChrtTask *task, const ChrtRule *rule, ChrtLibrary **library) CHRT_MUST_USE;
 ChrtStatus chrt_library_run(ChrtTask *task, const void *in, void *out) CHRT_MUST_USE;
 void chrt_library_free(ChrtLibrary *library);
 
-/* ---- chrt_engine ---------------------------------------------------------------------------------------------------- */
+/* ---- chrt_engine ----------------------------------------------------------------------------------------------------
+ */
 
 /* Room for all messages of one more task. */
 ChrtStatus chrt_engine_reserve(ChrtCtx *ctx, int64_t messages) CHRT_MUST_USE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cost/bound_time.c - the least time of one arrow on a topology.
+ * cost/bound_time.c - the least time of one arrow on a topology, and of a plan.
  *
  * Whatever the sequence of ops, all that must reach a rank comes over the wires that end there, and all that must reach
  * a unit of ranks from outside over the wires that end at the unit; the sum of the ops' times is no less than that of
@@ -131,4 +131,56 @@ double chm_bound_time(ChmArena *scratch, const ChmTopology *topo, const ChmShape
 double chm_rank_bandwidth(const ChmTopology *topo, const ChmMesh *mesh)
 {
     return chm_unit_bandwidth(topo, mesh, 0);
+}
+
+/* ---- a plan */
+
+static const ChmLayout *cut_copy(ChmArena *arena, const ChmMesh *mesh, const ChmLayout *l, Cut cut)
+{
+    ChmLayout *half = CHM_NEW(arena, ChmLayout);
+    cut_layout(half, mesh, l, cut);
+    return half;
+}
+
+/* The same needs with one axis taken as two. */
+static void cut_needs(ChmArena *arena, const ChmMesh *mesh, const ChmNeeds *needs, Cut cut, ChmNeeds *halves)
+{
+    *halves = (ChmNeeds){0};
+    for (int32_t i = 0; i < needs->len; i++) {
+        const ChmNeed *need = &needs->at[i];
+        ChmNeed half = {.shape = need->shape, .dtype = need->dtype, .from = cut_copy(arena, mesh, need->from, cut)};
+        for (int32_t k = 0; k < need->to.len; k++)
+            CHM_PUSH(arena, &half.to, cut_copy(arena, mesh, need->to.at[k], cut));
+        CHM_PUSH(arena, halves, half);
+    }
+}
+
+/* As group_bytes, over all tensors of a plan. */
+static int64_t group_needs(ChmArena *scratch, const ChmTopology *topo, int32_t level, const ChmMesh *mesh,
+                           const ChmNeeds *needs)
+{
+    ChmAxes inside;
+    Cut cut;
+    if (!find_inside(topo, mesh, level, &inside, &cut))
+        return 0;
+    if (cut.axis < 0)
+        return chm_bound_needs(scratch, mesh, needs, inside);
+    ChmNeeds halves;
+    ChmMesh halved; /* not interned, as above */
+    cut_mesh(&halved, mesh, cut);
+    cut_needs(scratch, &halved, needs, cut, &halves);
+    return chm_bound_needs(scratch, &halved, &halves, cut_axes(inside, cut) & ~CHM_AXIS(cut.axis));
+}
+
+double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const ChmModule *m)
+{
+    ChmNeeds needs;
+    chm_module_needs(scratch, m, &needs);
+    double worst_s = (double)chm_bound_needs(scratch, m->mesh, &needs, 0) / chm_rank_bandwidth(topo, m->mesh);
+    for (int32_t level = 1; level < topo->nlevels; level++) {
+        double time_s = (double)group_needs(scratch, topo, level - 1, m->mesh, &needs) /
+                        chm_unit_bandwidth(topo, m->mesh, level);
+        worst_s = time_s > worst_s ? time_s : worst_s;
+    }
+    return worst_s;
 }

@@ -34,7 +34,8 @@ typedef struct Senders {
 typedef struct Bound {
     ChmArena *scratch;
     const ChmMesh *mesh;
-    int64_t *in; /* by rank, bytes, over tensors */
+    ChmAxes inside; /* of units of ranks that count as one, at the lowest; else 0 */
+    int64_t *in;    /* by rank, bytes, over tensors */
     bool *present;
     int64_t total;
     Senders senders[SETS_MAX];
@@ -42,9 +43,9 @@ typedef struct Bound {
     int64_t *elems_in, *elems_out, *most_in, *most_out; /* of one turn; of one tensor */
 } Bound;
 
-static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh)
+static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh, ChmAxes inside)
 {
-    *b = (Bound){.scratch = scratch, .mesh = mesh};
+    *b = (Bound){.scratch = scratch, .mesh = mesh, .inside = inside};
     b->in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
     b->present = CHM_NEW_ARRAY(scratch, bool, mesh->ranks);
     b->elems_in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
@@ -72,7 +73,7 @@ static Senders *senders_of(Bound *b, ChmAxes axes)
 static void take_turn(Bound *b, const ChmDemand *turn, int64_t *most_total)
 {
     ChmDemand x = *turn;
-    bool together = x.targets > 1 && chm_demand_several_work(&x) <= WORK_MAX;
+    bool together = x.targets > 1 && !x.inside && chm_demand_several_work(&x) <= WORK_MAX;
     for (int32_t i = 0; i < (together ? 1 : turn->targets); i++) {
         if (together) {
             chm_demand_of_several(b->scratch, &x);
@@ -119,7 +120,7 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
 {
     int32_t ranks = b->mesh->ranks;
     int64_t bytes = chm_dtypes[dtype].bytes, total = 0;
-    ChmDemand x = {.shape = shape, .from = from, .in = b->elems_in, .out = b->elems_out};
+    ChmDemand x = {.shape = shape, .from = from, .inside = b->inside, .in = b->elems_in, .out = b->elems_out};
     memset(b->most_in, 0, sizeof *b->most_in * (size_t)ranks);
     memset(b->most_out, 0, sizeof *b->most_out * (size_t)ranks);
     for (int32_t i = 0; i < n; i++) {
@@ -130,15 +131,18 @@ static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const 
             take_targets(b, &x, to, i, n, &total);
     }
 
-    Senders *senders = senders_of(b, chm_replicated_axes(from));
+    Senders *senders = senders_of(b, chm_replicated_axes(from) & ~b->inside);
+    ChmAxisSeq units = chm_seq_of_set(b->inside);
     b->total = chm_sat_add(b->total, chm_sat_mul(total, bytes));
     for (int32_t r = 0; r < ranks; r++) {
         b->in[r] = chm_sat_add(b->in[r], b->most_in[r] * bytes);
         if (senders)
             senders->out[r] = chm_sat_add(senders->out[r], b->most_out[r] * bytes);
-        b->present[r] = b->present[r] || chm_layout_present(from, r);
+        if (b->inside && chm_seq_clear(b->mesh, &units, r) != r)
+            continue;
+        b->present[r] = b->present[r] || chm_present_outside(from, r, b->inside);
         for (int32_t i = 0; i < n && !b->present[r]; i++)
-            b->present[r] = chm_layout_present(to[i], r);
+            b->present[r] = chm_present_outside(to[i], r, b->inside);
     }
 }
 
@@ -194,7 +198,7 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n)
 {
     Bound b;
-    bound_init(&b, scratch, from->mesh);
+    bound_init(&b, scratch, from->mesh, 0);
     bound_tensor(&b, shape, dtype, from, to, n);
     return bound_greatest(&b);
 }
@@ -248,24 +252,40 @@ typedef struct Result {
     const ChmLayout *layout;
 } Result;
 
-int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
+void chm_module_needs(ChmArena *scratch, const ChmModule *m, ChmNeeds *needs)
 {
-    Bound b;
     CHM_VEC(Result) results = {0};
-    bound_init(&b, scratch, m->mesh);
+    *needs = (ChmNeeds){0};
     for (const ChmOp *op = m->first; op; op = op->next)
         if (op->code == CHM_OP_OUTPUT)
             CHM_PUSH(scratch, &results, ((Result){origin(op->operand), op->operand->type->layout}));
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (op->code != CHM_OP_INPUT)
             continue;
-        CHM_VEC(const ChmLayout *) to = {0};
+        const ChmType *t = op->result->type;
+        ChmNeed need = {.shape = t->shape, .dtype = t->dtype, .from = t->layout};
         for (int32_t i = 0; i < results.len; i++)
             if (results.at[i].input == op)
-                CHM_PUSH(scratch, &to, results.at[i].layout);
-        const ChmType *t = op->result->type;
-        if (to.len > 0)
-            bound_tensor(&b, t->shape, t->dtype, t->layout, to.at, to.len);
+                CHM_PUSH(scratch, &need.to, results.at[i].layout);
+        if (need.to.len > 0)
+            CHM_PUSH(scratch, needs, need);
+    }
+}
+
+int64_t chm_bound_needs(ChmArena *scratch, const ChmMesh *mesh, const ChmNeeds *needs, ChmAxes inside)
+{
+    Bound b;
+    bound_init(&b, scratch, mesh, inside);
+    for (int32_t i = 0; i < needs->len; i++) {
+        const ChmNeed *need = &needs->at[i];
+        bound_tensor(&b, need->shape, need->dtype, need->from, need->to.at, need->to.len);
     }
     return bound_greatest(&b);
+}
+
+int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)
+{
+    ChmNeeds needs;
+    chm_module_needs(scratch, m, &needs);
+    return chm_bound_needs(scratch, m->mesh, &needs, 0);
 }

@@ -39,8 +39,9 @@
  * 2(g-1) in all_reduce (1 where g = 2); a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
  * sender and receiver with a nonempty part. Groups count whether or not their blocks are empty.
  *
- * Rounds, the factor of an op's latency: g-1, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop;
- * for an exchange the most partners that one rank sends to or receives from.
+ * Rounds, the factor of an op's latency, are the messages that wait for one another: g-1 around a ring and along a
+ * chain, 2(g-1) for all_reduce (1 where g = 2); 1 for what is posted at once: shift, all_to_all, exchanges; 0 for slice
+ * and drop. 16-bit floats: 1 for reduce_scatter, g for all_reduce.
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 
@@ -57,7 +58,7 @@ typedef struct ChmTraffic {
     int64_t *wire_bytes;      /* by wire; NULL where the topology is a plain switch: there it is the ranks' bytes */
     int64_t total_sent;       /* over all ranks */
     int64_t messages;         /* over all ranks */
-    int64_t ops;              /* that send anything, weighed: 2 for an op, 3 for an exchange */
+    int64_t ops;              /* that send anything, weighed: 2 for an op, 5 for an exchange */
     double time_s;            /* sum of the ops' times */
     /* The op measured or added last, by itself. */
     int64_t *step_sent, *step_received; /* by rank */
@@ -117,8 +118,8 @@ typedef struct ChmPrice {
 ChmPrice chm_traffic_price(const ChmTraffic *t);
 /* < 0 when a is cheaper: time (equal within a relative 1e-9), then worst_bytes, total_bytes, ops, messages. Ops before
  * messages: every op is a call and a synchronisation, while a library that takes one all_gather over two axes is free
- * to send it in the fewer messages of two. By their weights a plain op goes before an exchange, and that before two
- * ops. */
+ * to send it in the fewer messages of two. By their weights one plain op, or two, go before an exchange, which sends
+ * everyone's pieces over every wire: where the price is a tie, what crosses between stages should cross once. */
 int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 
 /* ---- chains cut into chunks (pipelined.c)
@@ -174,5 +175,7 @@ int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtyp
                          const ChmLayout *const *to, int32_t n);
 /* For a plan: per input tensor the needs of its outputs; a rank's figures add over tensors; then the greatest. */
 int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m);
+/* The like bound on its time; figures of a unit add over tensors too. */
+double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const ChmModule *m);
 
 #endif

@@ -115,7 +115,6 @@ static void receive(Exchange *x, const ChmAxisSeq *staying, int32_t pins)
     x->receiver_senders = 0;
     meet_blocks(x, 0, 1, first);
     x->t->step_messages = chm_sat_add(x->t->step_messages, x->receiver_senders);
-    x->t->step_rounds = chm_max64(x->t->step_rounds, x->receiver_senders);
 }
 
 /* Offsets of the ranks that differ in these axes, in row-major order; the number of them. */
@@ -164,5 +163,5 @@ void chm_exchange_traffic(ChmTraffic *t, const ChmShape *shape, int64_t elem_byt
     send_equal_parts(&x);
     for (int32_t r = 0; r < t->ranks; r++)
         t->step_most_sends = chm_max64(t->step_most_sends, t->step_sends[r]);
-    t->step_rounds = chm_max64(t->step_rounds, t->step_most_sends);
+    t->step_rounds = t->step_most_sends > 0; /* all are posted at once */
 }

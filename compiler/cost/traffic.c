@@ -29,14 +29,15 @@ static void count(const Change *c, int32_t rank, int64_t sent, int64_t received)
     c->t->step_received[rank] = chm_sat_add(c->t->step_received[rank], received);
 }
 
-/* Every rank that takes part in a group op sends this many messages, one a round. */
-static void count_rounds(const Change *c, int64_t rounds)
+/* Every rank that takes part in a group op sends this many messages, of which so many wait for one another. */
+static void count_messages(const Change *c, int64_t messages, int64_t rounds)
 {
     int64_t senders = 0;
     for (int32_t r = 0; r < c->t->ranks; r++)
         senders += chm_layout_present(c->from, r);
-    c->t->step_rounds = c->t->step_most_sends = rounds;
-    c->t->step_messages = chm_sat_mul(senders, rounds);
+    c->t->step_rounds = rounds;
+    c->t->step_most_sends = messages;
+    c->t->step_messages = chm_sat_mul(senders, messages);
 }
 
 /* The worst rank sums this part of the bytes that it receives. */
@@ -159,7 +160,7 @@ static void traffic_reduce_scatter(const Change *c)
         int64_t own = bytes_of(c, c->to, r);
         count(c, r, bytes_of(c, c->from, r) - own, chm_sat_mul(g - 1, own));
     }
-    count_rounds(c, g - 1);
+    count_messages(c, g - 1, sums_in_pairs(c) ? 1 : g - 1);
     count_summed(c, 1);
     if (c->t->wires && sums_in_pairs(c))
         send_pairs(c, &c->attrs->over, c->to);
@@ -174,7 +175,7 @@ static void traffic_all_gather(const Change *c)
         int64_t own = bytes_of(c, c->from, r);
         count(c, r, chm_sat_mul(g - 1, own), bytes_of(c, c->to, r) - own);
     }
-    count_rounds(c, g - 1);
+    count_messages(c, g - 1, g - 1);
     if (c->t->wires)
         send_round(c, c->to, c->from, false);
 }
@@ -203,7 +204,8 @@ static void traffic_all_reduce(const Change *c)
         int64_t each_way = chm_sat_add(bytes_of(c, c->from, r) - own, chm_sat_mul(g - 1, own));
         count(c, r, each_way, each_way);
     }
-    count_rounds(c, g == 2 ? 1 : chm_sat_mul(2, g - 1));
+    int64_t messages = g == 2 ? 1 : chm_sat_mul(2, g - 1);
+    count_messages(c, messages, g > 2 && sums_in_pairs(c) ? g : messages);
     count_summed(c, g == 2 ? 1 : 2);
     if (c->t->wires)
         send_all_reduce(c, g);
@@ -221,7 +223,7 @@ static void traffic_all_to_all(const Change *c)
         int64_t kept = chm_box_shared(&have, &want);
         count(c, r, (chm_box_elems(&have) - kept) * c->elem_bytes, (chm_box_elems(&want) - kept) * c->elem_bytes);
     }
-    count_rounds(c, chm_mesh_extent(c->mesh, &c->attrs->over) - 1);
+    count_messages(c, chm_mesh_extent(c->mesh, &c->attrs->over) - 1, 1);
     if (c->t->wires)
         send_all_to_all(c);
 }
@@ -327,7 +329,7 @@ static void (*const rules[CHM_NOPS])(const Change *c) = {
 
 int32_t chm_op_weight(ChmOpcode code)
 {
-    return chm_is_exchange(code) ? 3 : 2;
+    return chm_is_exchange(code) ? 5 : 2;
 }
 
 /* ---- sums */

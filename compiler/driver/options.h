@@ -17,15 +17,15 @@ typedef enum ChmShow { CHM_SHOW_NOTHING, CHM_SHOW_HELP, CHM_SHOW_VERSION, CHM_SH
 
 typedef struct ChmOptions {
     ChmCommand command;
-    ChmShow show;             /* print this and end */
-    const char *input;        /* as given; "-": standard input */
-    const char *output;       /* "-": standard output */
-    const char *topology;     /* file of the machine to plan for; NULL: the input says */
-    ChmLanguage language;     /* never BY_NAME once parsed */
-    const ChmEmitter *emit;   /* NULL: --emit=ast, which is the front end's */
-    int32_t level;            /* 0..3 */
-    int32_t chunks;           /* of every pipeline; 0: by cost */
-    bool passes_given;        /* --passes, maybe of no pass at all */
+    ChmShow show;           /* print this and end */
+    const char *input;      /* as given; "-": standard input */
+    const char *output;     /* "-": standard output */
+    const char *topology;   /* file of the machine to plan for; NULL: the input says */
+    ChmLanguage language;   /* never BY_NAME once parsed */
+    const ChmEmitter *emit; /* NULL: --emit=ast, which is the front end's */
+    int32_t level;          /* 0..3 */
+    int32_t chunks;         /* of every pipeline; 0: by cost */
+    bool passes_given;      /* --passes, maybe of no pass at all */
     CHM_VEC(const ChmPass *) passes;
     CHM_VEC(ChmDefine) defines;
     CHM_VEC(const char *) print_after; /* pass names, or "all" */

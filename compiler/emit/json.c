@@ -32,6 +32,7 @@ typedef struct Facts {
     int32_t nops;
     ChmPrice baseline, optimized;
     int64_t bound_bytes, arena_bytes;
+    double bound_s;
 } Facts;
 
 /* ---- facts */
@@ -119,6 +120,7 @@ static void collect(const ChmEmitJob *job, Facts *f)
     f->baseline = price_of(job, job->baseline);
     f->optimized = price_of(job, job->module);
     f->bound_bytes = chm_bound_module(job->arena, job->baseline);
+    f->bound_s = chm_bound_module_time(job->arena, job->topology, job->baseline);
 }
 
 /* ---- the tree; *ok becomes false when memory runs out, and cJSON takes NULL for what is missing */
@@ -310,17 +312,22 @@ static void add_outputs(cJSON *root, const Facts *f, bool *ok)
     }
 }
 
+static void add_seconds(cJSON *object, const char *key, double s, bool *ok)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.12g", s);
+    *ok = cJSON_AddRawToObject(object, key, text) && *ok;
+}
+
 static void add_price(cJSON *traffic, const char *key, const ChmPrice *price, bool *ok)
 {
-    char seconds[40];
     cJSON *object = add_object(traffic, key, ok);
     add_int(object, "sent_bytes", price->worst_sent_bytes, ok);
     add_int(object, "received_bytes", price->worst_received_bytes, ok);
     add_int(object, "worst_bytes", price->worst_bytes, ok);
     add_int(object, "total_bytes", price->total_bytes, ok);
     add_int(object, "messages", price->messages, ok);
-    snprintf(seconds, sizeof seconds, "%.12g", price->time_s);
-    *ok = cJSON_AddRawToObject(object, "time_s", seconds) && *ok;
+    add_seconds(object, "time_s", price->time_s, ok);
 }
 
 static cJSON *tree(const Facts *f, bool *ok)
@@ -338,6 +345,7 @@ static cJSON *tree(const Facts *f, bool *ok)
     add_price(traffic, "baseline", &f->baseline, ok);
     add_price(traffic, "optimized", &f->optimized, ok);
     add_int(traffic, "lower_bound_bytes", f->bound_bytes, ok);
+    add_seconds(traffic, "bound_s", f->bound_s, ok);
     add_int(root, "arena_bytes", f->arena_bytes, ok);
     return root;
 }

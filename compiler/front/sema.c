@@ -117,8 +117,9 @@ static bool check_rank_count(ChmSema *s, const ChmMeshDecl *m)
     int64_t ranks = 1;
     for (int32_t i = 0; i < m->axes.len; i++) {
         ranks *= m->axes.at[i].size;
-        if (ranks > INT32_MAX) {
-            chm_error(s->diags, m->name.span, "mesh '%s' has too many ranks: %d are the most", m->name.text, INT32_MAX);
+        if (ranks > CHM_MAX_RANKS) {
+            chm_error(s->diags, m->name.span, "mesh '%s' has too many ranks: %d are the most", m->name.text,
+                      CHM_MAX_RANKS);
             return false;
         }
     }
@@ -142,7 +143,7 @@ static void check_mesh(ChmSema *s)
                   CHM_MAX_AXES);
         good = false;
     }
-    check_sizes(s, "axis", owner, &m->axes, INT32_MAX, &good);
+    check_sizes(s, "axis", owner, &m->axes, CHM_MAX_RANKS, &good);
     m->bad = !good || !check_rank_count(s, m);
     if (m->bad)
         return;

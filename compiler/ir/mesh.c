@@ -22,7 +22,7 @@ const ChmMesh *chm_mesh_make(ChmCtx *ctx, const char *name, int32_t naxes, const
         if (sizes[i] == 1)
             m.trivial |= CHM_AXIS(i);
         ranks *= sizes[i];
-        if (ranks > INT32_MAX)
+        if (ranks > CHM_MAX_RANKS)
             return NULL;
     }
     m.ranks = (int32_t)ranks;

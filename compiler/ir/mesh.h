@@ -8,6 +8,7 @@
 #include "ir/ctx.h"
 
 #define CHM_MAX_AXES 32
+#define CHM_MAX_RANKS (1 << 20) /* what an op does is counted rank by rank */
 
 typedef uint32_t ChmAxes; /* a set of axes, bit i for axis i */
 #define CHM_AXIS(i) ((ChmAxes)1 << (i))
@@ -28,7 +29,7 @@ typedef struct ChmMesh {
     ChmAxes trivial;              /* the axes of size 1: they have no state anywhere */
 } ChmMesh;
 
-/* Interned. NULL when there are more than CHM_MAX_AXES axes, a size is < 1, or the product exceeds INT32_MAX. */
+/* Interned. NULL when there are more than CHM_MAX_AXES axes, a size is < 1, or the product exceeds CHM_MAX_RANKS. */
 const ChmMesh *chm_mesh_make(ChmCtx *ctx, const char *name, int32_t naxes, const char *const *names,
                              const int32_t *sizes);
 int32_t chm_mesh_find_axis(const ChmMesh *m, const char *interned_name); /* -1 when absent */

@@ -110,9 +110,9 @@ void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *a
     int64_t ranks = 1;
     for (int32_t i = 0; i < axes->len; i++) {
         const ChmIrPair *p = &axes->at[i];
-        if (p->number < 1 || !chm_mul64(ranks, p->number, &ranks) || ranks > INT32_MAX) {
+        if (p->number < 1 || !chm_mul64(ranks, p->number, &ranks) || ranks > CHM_MAX_RANKS) {
             ERROR(r, p->span,
-                  p->number < 1 ? "axis '%s' has no ranks" : "with axis '%s' the mesh has more than 2147483647 ranks",
+                  p->number < 1 ? "axis '%s' has no ranks" : "with axis '%s' the mesh has more than 1048576 ranks",
                   p->name.text);
             return;
         }

@@ -19,25 +19,6 @@
 #include "pass/passes.h"
 #include "pass/rewrite.h"
 
-/* The first op of the chain that ends with 'tail', and its length. */
-static ChmOp *find_head(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
-{
-    ChmOp *head = tail;
-    moves->len = 0;
-    for (;;) {
-        CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
-        if (!chm_is_layout_op(head->operand->def) || head->operand->uses != 1)
-            break;
-        head = head->operand->def;
-    }
-    for (int32_t i = 0, j = moves->len - 1; i < j; i++, j--) { /* in order of the chain */
-        ChmMove move = moves->at[i];
-        moves->at[i] = moves->at[j];
-        moves->at[j] = move;
-    }
-    return head;
-}
-
 static void say_what_stays(ChmRewrite *w, const ChmOp *head)
 {
     const ChmValue *v = head->operand;
@@ -90,8 +71,8 @@ int32_t chm_pass_compose(ChmModule *m, const ChmPassEnv *env)
     for (ChmOp *op = m->last, *after; op;) {
         after = op->next;
         bool stays = true;
-        if (chm_is_layout_op(op)) {
-            ChmOp *head = find_head(&w, op, &moves);
+        if (chm_is_layout_op(op) && op->code != CHM_OP_PIPELINE) {
+            ChmOp *head = chm_find_chain(&w, op, &moves);
             say_what_stays(&w, head);
             if (moves.len >= 2)
                 stays = compose(&w, head, op, &moves);

@@ -29,26 +29,6 @@ typedef struct Cutting {
     double time_s;
 } Cutting;
 
-/* The chain that ends with 'tail', as far as nothing else uses its middles: its first op, and its steps. */
-static ChmOp *find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
-{
-    ChmOp *head = tail;
-    moves->len = 0;
-    for (;;) {
-        CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
-        ChmOp *before = head->operand->def;
-        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
-            break;
-        head = before;
-    }
-    for (int32_t i = 0, j = moves->len - 1; i < j; i++, j--) {
-        ChmMove move = moves->at[i];
-        moves->at[i] = moves->at[j];
-        moves->at[j] = move;
-    }
-    return head;
-}
-
 /* What the chain loads, op by op; the number of ops that communicate. */
 static int32_t load_of(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
 {
@@ -118,17 +98,14 @@ static bool can_be_cut(const ChmType *from, const ChmType *to)
     return false;
 }
 
-static void make_pipeline(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, const Cutting *cut)
+static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, const ChmMoves *moves,
+                           const Cutting *cut)
 {
     ChmStep *body = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
     for (int32_t i = 0; i < moves->len; i++)
         body[i] = moves->at[i].step;
-    ChmOp *before = tail->operand->def;
-    ChmStep step = {CHM_OP_PIPELINE,
-                    {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len},
-                    tail->result->type->layout};
-    chm_op_become(tail, head->operand, &step);
-    chm_unlink_unused(w->m, before);
+    ChmAttrs attrs = {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len};
+    return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
 }
 
 static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
@@ -138,22 +115,30 @@ static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mo
     if (load_of(w, from, moves, &load) < 2)
         return; /* nothing to overlap */
     Cutting cut = choose(w, from, to, &load);
-    double plain_s = chm_pipeline_time(&load, 1);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
                            (int)w->env->chunks, (int)cut.chunks);
     if (w->env->chunks == 1)
         return; /* as it was asked for */
-    if (cut.chunks == 1) {
+    /* The load is that of the whole: blocks of chunks may be less even than those of the tensor. */
+    ChmMove pipeline = pipeline_of(w, head, tail, moves, &cut);
+    double plain_s = chm_moves_price(w, to, moves->at, moves->len).time_s, time_s = plain_s;
+    if (cut.chunks > 1)
+        time_s = chm_moves_price(w, to, &pipeline, 1).time_s;
+    if (cut.chunks == 1 || (w->env->chunks == 0 && time_s >= plain_s * (1 - 1e-9))) {
         chm_rewrite_missed(w, tail, 0, "%s: %s", text,
                            can_be_cut(from, to) ? "chunks of it would not be faster"
                                                 : "no dim of it divides into chunks of every block at both ends");
         return;
     }
-    chm_rewrite_applied(w, tail, 0, NULL, "%s in %d chunks along '%s': predicted %.4g ms instead of %.4g ms", text,
-                        (int)cut.chunks, from->shape->dim_name[cut.dim], cut.time_s * 1e3, plain_s * 1e3);
-    make_pipeline(w, head, tail, moves, &cut);
+    const char *brief =
+        chm_arena_printf(w->env->remarks->arena, "%d chunks along '%s': %.4g ms instead of %.4g ms predicted",
+                         (int)cut.chunks, from->shape->dim_name[cut.dim], time_s * 1e3, plain_s * 1e3);
+    chm_rewrite_applied(w, tail, 0, brief, "%s in %s", text, brief);
+    ChmOp *before = tail->operand->def;
+    chm_op_become(tail, head->operand, &pipeline.step);
+    chm_unlink_unused(w->m, before);
 }
 
 /* The chain goes on behind this op. */
@@ -171,7 +156,7 @@ int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
     for (ChmOp *op = m->last; op; op = op->prev) {
         if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
             continue;
-        ChmOp *head = find_chain(&w, op, &moves);
+        ChmOp *head = chm_find_chain(&w, op, &moves);
         if (moves.len >= 2)
             consider(&w, head, op, &moves);
     }

@@ -39,6 +39,25 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step)
     chm_op_set_operand(op, operand);
 }
 
+ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
+{
+    ChmOp *head = tail;
+    moves->len = 0;
+    for (;;) {
+        CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
+        ChmOp *before = head->operand->def;
+        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
+            break;
+        head = before;
+    }
+    for (int32_t i = 0, j = moves->len - 1; i < j; i++, j--) { /* it was walked from its end */
+        ChmMove move = moves->at[i];
+        moves->at[i] = moves->at[j];
+        moves->at[j] = move;
+    }
+    return head;
+}
+
 void chm_unlink_unused(ChmModule *m, ChmOp *op)
 {
     while (chm_is_layout_op(op) && op->result->uses == 0) {

@@ -36,6 +36,10 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step);
 /* Unlinks the op, then what only it used, as far as these are layout changes. */
 void chm_unlink_unused(ChmModule *m, ChmOp *op);
 
+/* The chain of layout changes that ends with 'tail', as far as nothing else uses its middles: its first op, and its ops
+ * in order. A pipeline is no part of a chain. O(length) */
+ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves);
+
 /* Values that another value stands for, when a pass goes through the module once, in order. */
 typedef struct ChmRenames {
     ChmModule *m;

@@ -19,7 +19,9 @@
 #define CHM_ROUTE_MAX_WORK 400000  /* moves priced, times ranks */
 #define CHM_ROUTE_MAX_RANKS 256    /* that move; beyond, the search is on a smaller mesh of the same axes */
 
-#define CHM_ROUTE_MAX_PIECES 1000000 /* pieces of an exchange, where the search was not exact */
+#define CHM_ROUTE_MAX_PIECES                                                                \
+    16000000 /* of an exchange: beyond, it takes too long to price, and plain ops are taken \
+              */
 
 typedef struct ChmRoute {
     ChmSteps steps;

@@ -52,6 +52,7 @@ typedef struct Search {
     double rank_bandwidth; /* of all wires into a rank */
     int64_t labels;
     int64_t work, max_work; /* ranks priced */
+    bool exchanges;         /* may be used */
     bool exact;
 } Search;
 
@@ -335,6 +336,8 @@ static Least least_exchange(Search *s, State *from, State *to)
 /* Counts the work of pricing an exchange; false when that is more than is left. */
 static bool affordable(Search *s, const ChmLayout *from, const ChmLayout *to)
 {
+    if (!s->exchanges)
+        return false;
     int64_t work = chm_exchange_visits(s->topology, s->space->shape, from, to) / 8;
     if (work > s->max_work - s->work) {
         s->exact = false;
@@ -471,7 +474,8 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
     return r;
 }
 
-static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, ChmRoute *route)
+static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, bool exchanges,
+                 ChmRoute *route)
 {
     ChmSteps steps = {0};
     ChmArena *scratch = &r->ctx->scratch;
@@ -485,6 +489,7 @@ static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *sp
                     .dtype = dtype,
                     .weight = weights[i],
                     .max_work = CHM_ROUTE_MAX_WORK,
+                    .exchanges = exchanges,
                     .exact = true};
         search(&s, &steps);
         steps = steps_of(&s, s.best);
@@ -492,27 +497,6 @@ static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *sp
     }
     for (int32_t i = 0; i < steps.len; i++)
         CHM_PUSH(r->arena, &route->steps, steps.at[i]);
-}
-
-/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
- * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
-static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
-{
-    RouteSpace reduced;
-    bool plain = chm_topology_is_plain(r->topology), small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
-    if (!plain && small) {
-        find(r, r->topology, full, dtype, route);
-        return;
-    }
-    route_space_reduce(full, &reduced, &same);
-    if (!same && small) {
-        find(r, r->topology, full, dtype, route);
-        return;
-    }
-    ChmRoute part = {0};
-    find(r, plain ? r->topology : &chm_default_topology, &reduced, dtype, &part);
-    route_space_lift(full, r->arena, &part.steps, &route->steps);
-    route->exact = part.exact && same && plain;
 }
 
 /* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
@@ -528,6 +512,33 @@ static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, co
     return false;
 }
 
+/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
+ * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
+static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+{
+    RouteSpace reduced;
+    ChmTopology folded;
+    bool small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
+    bool fits = route_space_fold(full, r->topology, &folded);
+    route_space_reduce(full, &reduced, &same);
+    if (small && !(same && fits)) {
+        find(r, r->topology, full, dtype, true, route);
+        return;
+    }
+    ChmRoute part = {0};
+    const ChmTopology *machine = fits ? &folded : &chm_default_topology;
+    find(r, machine, &reduced, dtype, true, &part);
+    route_space_lift(full, r->arena, &part.steps, &route->steps);
+    if (too_many_pieces(r->topology, full, &route->steps)) { /* then the best way of plain ops */
+        part = (ChmRoute){0};
+        find(r, machine, &reduced, dtype, false, &part);
+        route->steps = (ChmSteps){0};
+        route_space_lift(full, r->arena, &part.steps, &route->steps);
+        part.exact = false;
+    }
+    route->exact = part.exact && same && fits;
+}
+
 /* What a search on a smaller mesh found may be dearer on the true one. */
 static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
@@ -535,10 +546,8 @@ static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtyp
     ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
     ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    bool priced = !too_many_pieces(r->topology, full, &route->steps);
-    if (priced)
-        route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
-    if (!priced || chm_price_compare(&price, &route->price) < 0) {
+    route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
+    if (chm_price_compare(&price, &route->price) < 0) {
         route->steps = steps;
         route->price = price;
     }

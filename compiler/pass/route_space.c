@@ -354,3 +354,73 @@ void route_space_lift(const RouteSpace *full, ChmArena *arena, const ChmSteps *s
         CHM_PUSH(arena, out, step);
     }
 }
+
+/* ---- the machine of the reduced space */
+
+/* The axes that a group of the level spans; false when it ends inside an axis. */
+static bool axes_inside(const ChmTopology *t, const ChmMesh *m, int32_t level, ChmAxes below, ChmAxes *inside)
+{
+    const ChmLevel *l = &t->level[level];
+    *inside = below | l->axes;
+    if (l->group_ranks > 0) {
+        *inside = 0;
+        int64_t ranks = 1;
+        for (int32_t x = m->naxes - 1; x >= 0 && ranks < l->group_ranks; x--) {
+            *inside |= CHM_AXIS(x);
+            ranks *= m->axis_size[x];
+        }
+        return ranks == l->group_ranks;
+    }
+    if (level == t->nlevels - 1)
+        *inside = ~(ChmAxes)0;
+    return true;
+}
+
+/* A set of axes of the full mesh, as far as they move, in the reduced one. */
+static ChmAxes reduce_axes(const RouteSpace *full, ChmAxes set)
+{
+    ChmAxisSeq axes = chm_seq_of_set(full->moving);
+    ChmAxes reduced = 0;
+    for (int32_t i = 0; i < axes.len; i++)
+        if (set & CHM_AXIS(axes.at[i]))
+            reduced |= CHM_AXIS(i);
+    return reduced;
+}
+
+/* How many twins of a rank there are among the axes: it has one at every place of those that do not move, unless they
+ * are pinned. */
+static int64_t twins(const RouteSpace *full, ChmAxes set)
+{
+    ChmAxisSeq still = {0};
+    for (int32_t x = 0; x < full->from->mesh->naxes; x++)
+        if (set & ~full->moving & ~(full->from->pinned & full->to->pinned) & CHM_AXIS(x))
+            chm_seq_push(&still, x);
+    return chm_mesh_extent(full->from->mesh, &still);
+}
+
+bool route_space_fold(const RouteSpace *full, const ChmTopology *topology, ChmTopology *folded)
+{
+    const ChmMesh *m = full->from->mesh;
+    *folded = (ChmTopology){.name = topology->name, .reduce_bytes_per_s = topology->reduce_bytes_per_s};
+    ChmAxes below = 0, inside;
+    for (int32_t i = 0; i < topology->nlevels; i++, below = inside) {
+        if (!axes_inside(topology, m, i, below, &inside))
+            return false;
+        ChmLevel l = topology->level[i];
+        ChmAxes own = inside & ~below & ~m->trivial, moving = reduce_axes(full, own);
+        bool last = i == topology->nlevels - 1, grid = l.kind != CHM_LEVEL_SWITCH;
+        if (grid && moving && (twins(full, own) > 1 || full->from->pinned & full->to->pinned & own))
+            return false;
+        if (!moving && !last)
+            continue; /* joins one unit with itself: nothing goes over it */
+        if (l.shared || grid)
+            l.bandwidth_bytes_per_s /= (double)twins(full, below);
+        l.shared = l.shared && folded->nlevels > 0;
+        l.group_ranks = 0;
+        l.axes = last ? 0 : moving;
+        if (grid && !moving)
+            l.kind = CHM_LEVEL_SWITCH;
+        folded->level[folded->nlevels++] = l;
+    }
+    return true;
+}

@@ -8,6 +8,7 @@
 
 #include "ir/arrow.h"
 #include "ir/geom.h"
+#include "ir/topology.h"
 
 /* Axes outside 'moving' keep their state: they split the common prefix of a dim, stay partial, or stay pinned at one
  * coordinate. Axes replicated at both ends move: they may carry a share for a while. */
@@ -26,6 +27,10 @@ bool route_space_init(RouteSpace *s, ChmCtx *ctx, const ChmShape *shape, const C
  * splits it may get, and the moving axes have few enough ranks. Otherwise *exact is false: the dims are the largest
  * blocks, large axes are halved until they fit. */
 void route_space_reduce(const RouteSpace *s, RouteSpace *reduced, bool *exact);
+/* The machine of the reduced space: on it an op of the moving axes takes the time that all its twins, which the other
+ * axes number, take together on the true one. Where twins share a wire, the wire is as much slower. False where that
+ * cannot be said: a level ends inside an axis, or other axes lie along a grid. */
+bool route_space_fold(const RouteSpace *full, const ChmTopology *topology, ChmTopology *folded);
 /* Steps of the reduced space, said in terms of the full one. */
 void route_space_lift(const RouteSpace *full, ChmArena *arena, const ChmSteps *steps, ChmSteps *out);
 

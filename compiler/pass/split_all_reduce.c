@@ -112,11 +112,11 @@ static bool slices_a_sum(const ChmOp *op, ChmAxes summed)
 static Chain walk_chain(ChmRewrite *w, ChmOp *all_reduce, ChmOp *const *only_user)
 {
     CHM_VEC(ChmOp *) ops = {0};
-    for (ChmOp *op = all_reduce; op && chm_is_layout_op(op); op = only_user[op->result->id]) {
-        if (op->code == CHM_OP_EXCHANGE || op->code == CHM_OP_REDUCE_EXCHANGE)
-            break;
+    ChmOp *op = all_reduce;
+    do {
         CHM_PUSH(&w->m->arena, &ops, op);
-    }
+        op = only_user[op->result->id];
+    } while (op && chm_is_layout_op(op) && !chm_is_exchange(op->code));
     return (Chain){ops.at, ops.len};
 }
 

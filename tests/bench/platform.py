@@ -3,12 +3,17 @@
 """platform.py KIND [ARGS] > platform.xml : SimGrid platforms for smpirun, hosts n0..n(N-1), full-duplex links.
 
   star N [BW LAT]                     one switch
-  two-level NODES PER [INTRA INTER LAT] NODES switches of PER hosts; one up-link of rate INTER a node
-  nic NODES PER [INTRA INTER LAT]     the same, but every host has an up-link of its own (an InfiniBand rail a GPU)
-  torus X Y [BW LAT]                  2D torus (SimGrid's own TORUS cluster)
+  two-level NODES PER [INTRA INTER LAT [LAT_INSIDE]]  NODES switches of PER hosts; one up-link of rate INTER a node
+  nic NODES PER [INTRA INTER LAT [LAT_INSIDE]]        the same, but every host has an up-link of its own (a NIC a GPU)
+  torus X Y [BW LAT]                  2D torus (SimGrid's own TORUS cluster), hosts along X first
+  torus3 X Y Z [BW LAT]               3D torus
   mesh X Y [BW LAT]                   2D mesh without wrap-around, XY routing (explicit routes: up to about 8x8)
   fattree / dragonfly                 64 hosts, as samples
+
+LAT is that of one link. A route has two links on a star, inside a node, and between NICs; four between nodes of two-level; one
+a hop on a torus or mesh.
 """
+import math
 import sys
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">\n'
 SPEED = 'speed="100Gf"'
@@ -27,21 +32,21 @@ def edge(a, b, name):
                    for s, d, way in ((a, b, "UP"), (b, a, "DOWN")))
 
 
-def two_level(nodes, per, intra, inter, lat):
+def two_level(nodes, per, intra, inter, lat, inside="100ns"):
     n = nodes * per
     out = ['<zone id="z" routing="Floyd">\n']
     out += [f'<host id="n{i}" {SPEED}/>\n' for i in range(n)]
     out += [f'<router id="s{k}"/>\n' for k in range(nodes)] + ['<router id="core"/>\n']
-    out += [link(f"l{i}", intra, "100ns") for i in range(n)] + [link(f"u{k}", inter, lat) for k in range(nodes)]
+    out += [link(f"l{i}", intra, inside) for i in range(n)] + [link(f"u{k}", inter, lat) for k in range(nodes)]
     out += [edge(f"n{i}", f"s{i // per}", f"l{i}") for i in range(n)] + [edge(f"s{k}", "core", f"u{k}") for k in range(nodes)]
     return "".join(out) + "</zone>\n"
 
 
-def nic(nodes, per, intra, inter, lat):
+def nic(nodes, per, intra, inter, lat, inside="100ns"):
     n = nodes * per
     out = ['<zone id="z" routing="Full">\n']
     out += [f'<host id="n{i}" {SPEED}/>\n' for i in range(n)]
-    out += [link(f"l{i}", intra, "100ns") + link(f"u{i}", inter, lat) for i in range(n)]
+    out += [link(f"l{i}", intra, inside) + link(f"u{i}", inter, lat) for i in range(n)]
     for a in range(n):
         for b in range(n):
             if a != b:
@@ -73,12 +78,14 @@ def mesh(X, Y, bw, lat):
 def main(kind, *a):
     if kind == "star":
         body = cluster(int(a[0]), *(a[1:3] or ("50GBps", "100ns")))
-    elif kind == "torus":
-        body = cluster(int(a[0]) * int(a[1]), *(a[2:4] or ("50GBps", "100ns")), f' topology="TORUS" topo_parameters="{a[0]},{a[1]}"')
+    elif kind in ("torus", "torus3"):
+        dims = 2 if kind == "torus" else 3
+        body = cluster(math.prod(map(int, a[:dims])), *(a[dims:dims + 2] or ("50GBps", "100ns")),
+                       f' topology="TORUS" topo_parameters="{",".join(a[:dims])}"')
     elif kind == "mesh":
         body = mesh(int(a[0]), int(a[1]), *(a[2:4] or ("50GBps", "100ns")))
     elif kind in ("two-level", "nic"):
-        body = (two_level if kind == "two-level" else nic)(int(a[0]), int(a[1]), *(a[2:5] or ("300GBps", "50GBps", "1us")))
+        body = (two_level if kind == "two-level" else nic)(int(a[0]), int(a[1]), *(a[2:6] or ("300GBps", "50GBps", "1us")))
     elif kind == "fattree":
         body = cluster(64, "50GBps", "100ns", ' topology="FAT_TREE" topo_parameters="2;8,8;1,1;1,8"')
     elif kind == "dragonfly":

@@ -8,6 +8,7 @@ hf=$(mktemp); trap 'rm -f "$hf"' EXIT
 for ((i = 0; i < np; i++)); do echo "n$i"; done >"$hf"
 # not exec: the trap has to run. The factors of 1 switch off SMPI's own calibration (made for gigabit Ethernet and TCP),
 # loopback: self-messages cost 10 GB/s without it; crosstraffic:0 the 5% it charges for acknowledgements, os/or/ois the per-message software cost.
+# shellcheck disable=SC2086 # SMPI_EXTRA is a list of options
 smpirun -np "$np" -hostfile "$hf" -platform "$plat" --log=root.thres:critical --cfg=smpi/simulate-computation:no \
     --cfg=smpi/bw-factor:0:1.0 --cfg=smpi/lat-factor:0:1.0 --cfg=network/crosstraffic:0 \
     --cfg=smpi/os:0:0:0 --cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 --cfg=smpi/coll-selector:"${SMPI_SELECTOR:-ompi}" \

@@ -72,6 +72,8 @@ static bool load(ChmJob *job, ChmLanguage language)
     } else {
         job->baseline = chm_module_parse(&job->ctx, job->source);
     }
+    if (job->baseline)
+        job->topology = job->baseline->topology ? job->baseline->topology : &chm_default_topology;
     if (!job->baseline) {
         must(job->ctx.diags.errors > 0, job, "what is refused has errors");
         render(job);
@@ -98,7 +100,7 @@ static void expect(ChmJob *job)
 static ChmPrice price_of(ChmJob *job, const ChmModule *m)
 {
     ChmTraffic t;
-    chm_traffic_of_module(&t, &job->ctx.arena, &chm_default_topology, m);
+    chm_traffic_of_module(&t, &job->ctx.arena, job->topology, m);
     return chm_traffic_price(&t);
 }
 
@@ -113,7 +115,7 @@ static void optimize(ChmJob *job)
 static void emit(ChmJob *job)
 {
     ChmEmitJob e = {
-        .module = job->best, .baseline = job->baseline, .topology = &chm_default_topology, .arena = &job->ctx.arena};
+        .module = job->best, .baseline = job->baseline, .topology = job->topology, .arena = &job->ctx.arena};
     for (const ChmEmitter *row = chm_emitters; row->name; row++) {
         e.driver = row->takes_driver;
         chm_out_fini(&job->text);
@@ -145,24 +147,14 @@ void fuzz_compile(ChmLanguage language, const char *text, size_t len)
 {
     if (len > MAX_BYTES)
         return;
-    ChmJob *job = calloc(1, sizeof *job);
+    ChmJob *job = chm_job_new(0);
     if (!job)
         return;
-    chm_ctx_init(&job->ctx);
-    job->options.level = 2;
+    job->options.level = 3;
     job->options.verify_each = true;
-    chm_out_init(&job->text, &job->ctx.guard);
-    chm_out_init(&job->err, &job->ctx.guard);
-    chm_out_init(&job->diagnostics, &job->ctx.guard);
-    chm_out_init(&job->reproducer, &job->ctx.guard);
     if (CHM_TRY(&job->ctx.guard))
         all(job, language, text, len);
     else
         must(false, job, "memory suffices");
-    chm_out_fini(&job->reproducer);
-    chm_out_fini(&job->diagnostics);
-    chm_out_fini(&job->err);
-    chm_out_fini(&job->text);
-    chm_ctx_fini(&job->ctx);
-    free(job);
+    chm_job_free(job);
 }

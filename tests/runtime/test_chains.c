@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_chains.c - random chains of 1 to 4 steps, cut into 1 to 8 chunks along a random dim, in even and uneven sizes,
- * compared bit for bit with what the logical tensor says; several tasks under way at a time, waited for in another order
- * on every rank. Where the ends do not allow the cut, prepare must say so.
+ * compared bit for bit with what the logical tensor says; several tasks under way at a time, waited for in another
+ * order on every rank. Where the ends do not allow the cut, prepare must say so.
  *
  *   mpirun -n P test_chains [first seed] [cases]
  */
@@ -26,7 +26,8 @@ typedef struct Chain {
     ChrtCut cut[TASKS];
 } Chain;
 
-/* ---- a random step ------------------------------------------------------------------------------------------------- */
+/* ---- a random step -------------------------------------------------------------------------------------------------
+ */
 
 /* Some of the axes of a list, at least one, in a random order. */
 static void some(uint64_t *r, const ChrtMesh *mesh, const uint8_t *from, uint8_t *to)
@@ -145,7 +146,8 @@ static bool make_step(uint64_t *r, Chain *c)
     return true;
 }
 
-/* ---- a random chain ------------------------------------------------------------------------------------------------ */
+/* ---- a random chain ------------------------------------------------------------------------------------------------
+ */
 
 static void make_chain(Chain *c, uint64_t seed, int32_t ranks)
 {
@@ -190,7 +192,8 @@ static bool can_cut(const Chain *c, int32_t dim)
     return true;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------------------------------
+ */
 
 static void stop(const Chain *c, int32_t rank, const char *what)
 {
@@ -213,7 +216,8 @@ static void prepare(const Chain *c, ChrtCtx *rt, int32_t rank, ChrtTask **task)
     }
 }
 
-/* Three rounds: one task at a time; all started, then waited for in an order of this rank; one run among started ones. */
+/* Three rounds: one task at a time; all started, then waited for in an order of this rank; one run among started ones.
+ */
 static void run_tasks(const Chain *c, ChrtCtx *rt, int32_t rank, ChrtTask *const *task, const void *in, void **out,
                       const void *expected, size_t out_bytes)
 {
@@ -224,8 +228,8 @@ static void run_tasks(const Chain *c, ChrtCtx *rt, int32_t rank, ChrtTask *const
         for (int32_t t = 0; t < TASKS && out_bytes; t++)
             memset(out[t], 0xA5, out_bytes);
         for (int32_t t = 0; t < TASKS && status == CHRT_OK; t++)
-            status = round == 0 || (round == 2 && t == 1) ? chrt_run(task[t], in, out[t])
-                                                          : chrt_start(task[t], in, out[t]);
+            status =
+                round == 0 || (round == 2 && t == 1) ? chrt_run(task[t], in, out[t]) : chrt_start(task[t], in, out[t]);
         for (int32_t t = 0; t < TASKS && status == CHRT_OK; t++)
             status = chrt_wait(task[(t + shift) % TASKS]);
         if (status < 0)

@@ -146,7 +146,8 @@ static void test_enter(void)
     chrt_destroy(rt);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------------------
+ */
 
 static const ChrtStep all_reduce = {CHRT_ALL_REDUCE, "%5", &partial_b, &whole, .over = {AXIS_b}};
 static const ChrtStep reduce_scatter = {CHRT_REDUCE_SCATTER, "%6", &partial_b, &split_b, .over = {AXIS_b}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_overlap.c - how long a schedule takes on a simulated cluster of 8 ranks, pp = 2 stages of tp = 4. Data are checked.
+ * test_overlap.c - how long a schedule takes on a simulated cluster of 8 ranks, pp = 2 stages of tp = 4. Data are
+ * checked.
  *
  *   smpirun ... test_overlap tp_pp|pp_sp CHUNKS MIB LEAST_S MOST_S
  *

@@ -79,11 +79,9 @@ ChrtMesh random_mesh(uint64_t *r, int32_t ranks)
     ChrtMesh mesh = {.naxes = 1 + draw(r, MAX_AXES)};
     for (int32_t a = 0; a < mesh.naxes; a++)
         mesh.axis[a] = (ChrtAxis){names[a], 1};
-    for (int32_t p = 2; ranks > 1; p += (ranks % p) != 0)
-        if (ranks % p == 0) {
+    for (int32_t p = 2; ranks > 1; p++)
+        for (; ranks % p == 0; ranks /= p)
             mesh.axis[draw(r, mesh.naxes)].size *= p;
-            ranks /= p;
-        }
     return mesh;
 }
 
@@ -202,8 +200,7 @@ static uint64_t sum_of(ChrtDtype dtype, const uint64_t *bits, int32_t n)
 
 /* What the rank holds of the value in the type; settled: partial axes of `from` that are summed by then, in order.
  * NULL and 0 when absent or empty. */
-unsigned char *local_buffer(const Value *c, const ChrtType *type, const uint8_t *settled, int32_t rank,
-                                   size_t *bytes)
+unsigned char *local_buffer(const Value *c, const ChrtType *type, const uint8_t *settled, int32_t rank, size_t *bytes)
 {
     int32_t at[CHRT_MAX_AXES + 1], nd = type->ndims;
     coordinates(c->mesh, rank, at);

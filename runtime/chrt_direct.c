@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * chrt_direct.c - collectives straight from member to member: of values so short that latency counts, and all sums of
+ * 16-bit floats: every member gets all contributions to its block, sums them in f32, in member order, and rounds once.
+ * Peers come in rotated order; receives come first.
+ */
+#include "chrt_task.h"
+
+typedef ChrtBox Block(const ChrtWork *, int32_t); /* of a member */
+
+/* Member m's block of the flattened value. */
+static ChrtBox line_of(const ChrtWork *w, int32_t m)
+{
+    int64_t first = chrt_block_start(w->in_elems, w->g, m);
+    return chrt_line(first, chrt_block_start(w->in_elems, w->g, m + 1) - first);
+}
+
+/* Every member's block of `in` goes to it; ours is summed, in member order, and rounded into `own`. Returns the last
+ * action. */
+static int32_t sum_blocks(ChrtWork *w, Block block, const ChrtView *in, int32_t after, const ChrtView *own)
+{
+    ChrtTask *t = w->task;
+    int32_t b = t->elem_bytes;
+    ChrtBox mine = block(w, w->me);
+    int64_t elems = chrt_box_elems(&mine);
+    ChrtPlace slots = chrt_take(w, elems, b * w->g);
+    ChrtView sum = chrt_packed(chrt_take(w, elems, t->sum_bytes), &mine);
+    for (int32_t s = 1; s < w->g; s++) {
+        int32_t m = (w->me - s + w->g) % w->g;
+        w->ids[m] = chrt_recv(w, chrt_member_rank(w, m), chrt_place_at(slots, m * elems * b), elems, -1);
+    }
+    for (int32_t s = 1; s < w->g; s++) {
+        int32_t m = (w->me + s) % w->g, packed = after;
+        ChrtBox box = block(w, m);
+        ChrtPlace at = in->at;
+        if (chrt_box_elems(&box) && !chrt_view_run(in, b, &box, &at)) {
+            at = chrt_take(w, chrt_box_elems(&box), b);
+            ChrtView view = chrt_packed(at, &box);
+            packed = chrt_local(w, CHRT_MOVE, &box, in, &view, after);
+        }
+        chrt_send(w, chrt_member_rank(w, m), at, chrt_box_elems(&box), packed);
+    }
+    int32_t summed = after;
+    for (int32_t m = 0; m < w->g; m++) {
+        ChrtView slot = chrt_packed(chrt_place_at(slots, m * elems * b), &mine);
+        summed = chrt_local(w, m == 0 ? CHRT_SET : CHRT_ADD, &mine, m == w->me ? in : &slot, &sum, summed);
+        if (m != w->me)
+            chrt_after(t, summed, w->ids[m]);
+    }
+    return chrt_local(w, CHRT_ROUND, &mine, &sum, own, summed);
+}
+
+void chrt_make_direct_reduce_scatter(ChrtWork *w)
+{
+    sum_blocks(w, chrt_member_out, &w->in, -1, &w->out);
+}
+
+void chrt_make_direct_all_gather(ChrtWork *w)
+{
+    ChrtBox mine = chrt_member_in(w, w->me);
+    for (int32_t s = 1; s < w->g; s++) {
+        int32_t m = (w->me - s + w->g) % w->g;
+        ChrtBox box = chrt_member_in(w, m);
+        chrt_piece_recv(w, chrt_member_rank(w, m), &box, 0, chrt_box_elems(&box));
+    }
+    int32_t packed;
+    ChrtPlace at = chrt_flat_in(w, &packed);
+    for (int32_t s = 1; s < w->g; s++)
+        chrt_send(w, chrt_member_rank(w, (w->me + s) % w->g), at, w->in_elems, packed);
+    chrt_local(w, CHRT_MOVE, &mine, &w->in, &w->out, -1);
+}
+
+/* root < 0: everybody gets the result. */
+static void sum_and_collect(ChrtWork *w, int32_t root)
+{
+    ChrtTask *t = w->task;
+    int32_t b = t->elem_bytes, packed;
+    bool direct = true, gets = root < 0 || root == w->me;
+    ChrtBox whole = chrt_line(0, w->in_elems), mine = line_of(w, w->me);
+    ChrtView in = chrt_packed(chrt_flat_in(w, &packed), &whole);
+    ChrtPlace out = gets ? chrt_flat_out(w, &direct) : chrt_take(w, chrt_box_elems(&mine), b);
+    ChrtView own = chrt_packed(gets ? chrt_place_at(out, mine.lo[0] * b) : out, &mine);
+    int32_t summed = sum_blocks(w, line_of, &in, packed, &own);
+    int32_t end = chrt_join(t, w->step);
+    chrt_after(t, end, summed);
+    for (int32_t s = 1; s < w->g && gets; s++) {
+        int32_t m = (w->me - s + w->g) % w->g;
+        ChrtBox box = line_of(w, m);
+        chrt_after(t, end, chrt_recv(w, chrt_member_rank(w, m), chrt_place_at(out, box.lo[0] * b), box.n[0], -1));
+    }
+    for (int32_t s = 1; s < w->g; s++) {
+        int32_t m = (w->me + s) % w->g;
+        if (root < 0 || root == m)
+            chrt_after(t, end, chrt_send(w, chrt_member_rank(w, m), own.at, mine.n[0], summed));
+    }
+    chrt_flat_done(w, out, direct, end);
+}
+
+void chrt_make_direct_all_reduce(ChrtWork *w)
+{
+    sum_and_collect(w, -1);
+}
+
+void chrt_make_direct_reduce(ChrtWork *w)
+{
+    sum_and_collect(w, w->rule->step->target);
+}
