@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 enum { MAX_AXES = 4, MAX_DIMS = 3, MAX_VALUES = 16 };
+enum { MAX_RANKS_ON_WIRES = 12 }; /* routes take long on any machine but one switch */
 
 static const char *const axis_names[MAX_AXES] = {"dp", "tp", "pp", "ep"};
 static const char *const dim_names[MAX_DIMS] = {"seq", "hidden", "expert"};
@@ -29,8 +30,9 @@ typedef struct Layout {
 typedef struct Gen {
     ChmOut *out;
     uint64_t state;
-    int32_t naxes, size[MAX_AXES];
+    int32_t naxes, size[MAX_AXES], ranks;
     int32_t ndims;
+    bool even; /* sizes that blocks and chunks divide */
 } Gen;
 
 static int32_t below(Gen *g, int32_t n)
@@ -154,7 +156,18 @@ static void choose_mesh(Gen *g, int32_t max_ranks)
         ranks *= g->size[a];
         chm_out_printf(g->out, "%s%s = %d", a ? ", " : "mesh cluster (", axis_names[a], (int)g->size[a]);
     }
+    g->ranks = ranks;
     chm_out_puts(g->out, ");\n");
+}
+
+/* Of an even one, the first dim takes two chunks of a block for each rank, and the others small splits. */
+static int32_t dim_size(Gen *g, int32_t dim)
+{
+    if (!g->even)
+        return 1 + below(g, 13);
+    if (dim > 0)
+        return 2 * (1 + below(g, 6));
+    return g->ranks * (g->ranks > 16 ? 1 : 2 << below(g, 2));
 }
 
 static void write_tensor(Gen *g, char name)
@@ -162,9 +175,96 @@ static void write_tensor(Gen *g, char name)
     int32_t dtype = below(g, (int32_t)(sizeof dtypes / sizeof *dtypes));
     chm_out_printf(g->out, "tensor %c : %s[", name, dtypes[dtype]);
     for (int32_t d = 0; d < g->ndims && d < MAX_DIMS; d++)
-        chm_out_printf(g->out, "%s%s = %d", d ? ", " : "", dim_names[d], (int)(1 + below(g, 13)));
+        chm_out_printf(g->out, "%s%s = %d", d ? ", " : "", dim_names[d], (int)dim_size(g, d));
     chm_out_puts(g->out, "];\n");
 }
+
+/* ---- the machine */
+
+/* Numbers whose product is n. */
+static void write_grid(Gen *g, int32_t n)
+{
+    const char *between = "";
+    for (int32_t dims = 1 + below(g, 3); dims > 0; dims--) {
+        int32_t part = n;
+        while (dims > 1 && (part = 1 + below(g, n), n % part != 0))
+            ;
+        chm_out_printf(g->out, "%s%d", between, (int)part);
+        between = " x ";
+        n /= part;
+    }
+}
+
+/* 'units' are joined, of which each holds 'inside' ranks. */
+static void write_wires(Gen *g, int32_t units, int32_t inside, const char *unit)
+{
+    static const char *const latency[] = {"", " latency = 20 ns;", " latency = 1 us;", " latency = 12.5 us;"};
+    static const char *const kinds[] = {"", " ring;", " mesh ", " torus "};
+    static const int32_t amounts[] = {300, 100, 50, 25, 10, 1};
+    int32_t kind = g->ranks > MAX_RANKS_ON_WIRES || chance(g, 60) ? 0 : 1 + below(g, 3);
+    chm_out_printf(g->out, " {%s", kinds[kind]);
+    if (kind >= 2) {
+        write_grid(g, units);
+        chm_out_putc(g->out, ';');
+    } else if (kind == 0 && inside > 1 && chance(g, 40)) {
+        chm_out_puts(g->out, " shared;");
+    }
+    chm_out_printf(g->out, " bandwidth = %d %s;%s%s }\n", (int)amounts[below(g, 6)], unit, latency[below(g, 4)],
+                   chance(g, 25) ? " message = 200 ns;" : "");
+}
+
+/* A level of some axes that no level has yet; how many units it joins. 0: there would be none left for the last. */
+static int32_t write_axes(Gen *g, bool *taken, const char *name)
+{
+    int32_t units = 1, left = 0, first = below(g, g->naxes), second = chance(g, 30) ? below(g, g->naxes) : first;
+    for (int32_t a = 0; a < g->naxes; a++)
+        left += !taken[a] && a != first && a != second && g->size[a] > 1;
+    if (taken[first] || taken[second] || left == 0)
+        return 0;
+    chm_out_printf(g->out, "  level %s (%s", name, axis_names[first]);
+    if (second != first)
+        chm_out_printf(g->out, ", %s", axis_names[second]);
+    chm_out_putc(g->out, ')');
+    for (int32_t a = 0; a < g->naxes; a++) {
+        if (a == first || a == second) {
+            units *= g->size[a];
+            taken[a] = true;
+        }
+    }
+    return units;
+}
+
+/* A level of consecutive ranks, as many times those of the level below; how many units it joins, or 0. */
+static int32_t write_ranks(Gen *g, int32_t inside, const char *name)
+{
+    int32_t units = 2 + below(g, 3);
+    if (g->ranks % (units * inside) != 0 || units * inside == g->ranks)
+        return 0;
+    chm_out_printf(g->out, "  level %s %d", name, (int)(units * inside));
+    return units;
+}
+
+/* 1-3 levels, by axes or by ranks. Slow wires let the bytes of small tensors count, fast ones the latencies. */
+static void write_topology(Gen *g)
+{
+    static const char *const names[] = {"board", "node"};
+    const char *unit = chance(g, 50) ? "GB/s" : "MB/s";
+    bool by_axes = chance(g, 50), taken[MAX_AXES] = {false};
+    int32_t inside = 1;
+    chm_out_puts(g->out, "topology machine {\n");
+    for (int32_t i = g->ranks > MAX_RANKS_ON_WIRES ? 2 : below(g, 3); i < 2; i++) {
+        int32_t units = by_axes ? write_axes(g, taken, names[i]) : write_ranks(g, inside, names[i]);
+        if (units == 0)
+            continue;
+        write_wires(g, units, inside, unit);
+        inside *= units;
+    }
+    chm_out_puts(g->out, "  level fabric");
+    write_wires(g, g->ranks / inside, inside, unit);
+    chm_out_printf(g->out, "%s}\n", chance(g, 30) ? "  reduce = 10 GB/s;\n" : "");
+}
+
+/* ---- the statements */
 
 static void write_output(const Gen *g, char name, int32_t value, const Layout *l)
 {
@@ -202,6 +302,9 @@ void gen_plan(ChmOut *out, uint64_t seed, int32_t max_ranks)
     int32_t ndims[2];
     chm_out_printf(out, "plan random_%" PRIu64 ";\n\n", seed);
     choose_mesh(&g, max_ranks);
+    if (chance(&g, 33))
+        write_topology(&g);
+    g.even = chance(&g, 33);
     int32_t ntensors = chance(&g, 25) ? 2 : 1;
     for (int32_t t = 0; t < ntensors; t++) {
         g.ndims = ndims[t] = 1 + below(&g, MAX_DIMS);

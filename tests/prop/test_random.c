@@ -6,10 +6,10 @@
  *   test_random --write-plans DIR K [--seed S]    K of them, for at most 8 ranks, as files for tests over MPI
  *   --ranks N                                     another number of ranks at most
  *
- * Each plan is lowered, and compiled at every -O level and with every pass by itself. What comes out must type-check,
- * mean what the plan means by validation and by execution for all ranks, print to a text that parses back to the same,
- * come out the same when the pass runs a second time, and cost no more than the plan as written but no less than the
- * lower bound.
+ * Each plan is lowered, and compiled at every -O level, with every pass by itself, and with chains cut into numbers of
+ * chunks that are not the best. What comes out must type-check, mean what the plan means by validation and by execution
+ * for all ranks, print to a text that parses back to the same, come out the same when the pass runs a second time, and
+ * cost no more on the plan's topology than the plan as written, but no less than the lower bounds on bytes and time.
  */
 #include "check/check.h"
 #include "cost/cost.h"
@@ -30,8 +30,11 @@ typedef struct Trial {
     ChmOut plan_text, ir, again;
     ChmExpects expects;
     ChmModule *baseline;
+    const ChmTopology *topology;
+    int32_t chunks; /* asked for; 0: by cost */
     ChmPrice baseline_price;
     int64_t bound_bytes;
+    double bound_s;
     ChmDataSpec data;
     const char *seen[MAX_TEXTS]; /* modules that have been executed */
     int32_t nseen;
@@ -97,8 +100,33 @@ static bool is_right(Trial *t, ChmModule *m)
 static ChmPrice price_of(Trial *t, const ChmModule *m)
 {
     ChmTraffic traffic;
-    chm_traffic_of_module(&traffic, &t->ctx.arena, &chm_default_topology, m);
+    chm_traffic_of_module(&traffic, &t->ctx.arena, t->topology, m);
     return chm_traffic_price(&traffic);
+}
+
+/* Each op takes its time: what the tensors need adds up, and of a tensor what its most distant output needs. */
+static double bound_of(Trial *t, const ChmModule *m)
+{
+    double sum_s = 0;
+    for (const ChmOp *in = m->first; in; in = in->next) {
+        double most_s = 0;
+        if (in->code != CHM_OP_INPUT)
+            continue;
+        for (const ChmOp *out = in->next; out; out = out->next) {
+            const ChmValue *v = out->operand;
+            if (out->code != CHM_OP_OUTPUT)
+                continue;
+            while (v->def->operand)
+                v = v->def->operand;
+            const ChmType *from = in->result->type, *to = out->operand->type;
+            double s = v->def != in ? 0
+                                    : chm_bound_time(&t->ctx.arena, t->topology, from->shape, from->dtype, from->layout,
+                                                     to->layout);
+            most_s = s > most_s ? s : most_s;
+        }
+        sum_s += most_s;
+    }
+    return sum_s;
 }
 
 static bool pays(Trial *t, const ChmModule *m)
@@ -107,6 +135,8 @@ static bool pays(Trial *t, const ChmModule *m)
     if (p.worst_bytes < t->bound_bytes)
         return FAIL(t, "its worst rank moves %" PRId64 " bytes, below the bound of %" PRId64 "\n%s", p.worst_bytes,
                     t->bound_bytes, chm_out_text(&t->ir));
+    if (p.time_s < t->bound_s * (1 - 1e-9))
+        return FAIL(t, "its time of %g s is below the bound of %g s\n%s", p.time_s, t->bound_s, chm_out_text(&t->ir));
     if (chm_price_compare(&p, b) > 0)
         return FAIL(t,
                     "it is dearer than the plan as written: %g s and %" PRId64 " bytes, against %g s and %" PRId64
@@ -119,8 +149,11 @@ static bool pays(Trial *t, const ChmModule *m)
 
 static bool run_passes(Trial *t, ChmModule *m, const ChmPass *const *list, int32_t n, ChmPassStat *stats)
 {
-    ChmPassOptions options = {
-        .topology = &chm_default_topology, .verify_each = true, .validate = chm_check_equal, .expected = &t->expects};
+    ChmPassOptions options = {.topology = t->topology,
+                              .chunks = t->chunks,
+                              .verify_each = true,
+                              .validate = chm_check_equal,
+                              .expected = &t->expects};
     const ChmPass *culprit = NULL;
     ChmWhy why = {0};
     if (chm_passes_run(m, list, n, &options, stats, &culprit, &why, NULL) == CHM_OK)
@@ -160,6 +193,22 @@ static bool try_pass(Trial *t, const ChmPass *pass)
     return ok;
 }
 
+/* The plan as written, and its best schedule, in chunks that nobody would choose. */
+static bool try_chunks(Trial *t)
+{
+    const ChmPass *list[MAX_PASSES] = {NULL};
+    int32_t n;
+    t->chunks = 2 + (int32_t)(t->data.seed % 4);
+    bool ok = try_pass(t, chm_pass_find("pipeline"));
+    t->stage = chm_arena_printf(&t->ctx.arena, "-O3 --chunks=%d", (int)t->chunks);
+    chm_pipeline_for_level(3, list, MAX_PASSES, &n);
+    ChmModule *m = chm_module_clone(t->baseline);
+    ok = ok && run_passes(t, m, list, n, NULL) && is_right(t, m);
+    chm_module_free(m);
+    t->chunks = 0;
+    return ok;
+}
+
 static bool try_everything(Trial *t)
 {
     for (int32_t level = 0; level <= 3; level++)
@@ -168,7 +217,7 @@ static bool try_everything(Trial *t)
     for (const ChmPass *pass = chm_passes; pass->name; pass++)
         if (!try_pass(t, pass))
             return false;
-    return true;
+    return try_chunks(t);
 }
 
 /* The plan printed in its own notation is the same plan. */
@@ -199,6 +248,8 @@ static bool try_plan(Trial *t)
     chm_plan_expects(&t->ctx.arena, plan, t->baseline, &t->expects);
     if (!is_right(t, t->baseline))
         return false;
+    t->topology = t->baseline->topology ? t->baseline->topology : &chm_default_topology;
+    t->bound_s = bound_of(t, t->baseline);
     t->baseline_price = price_of(t, t->baseline);
     t->bound_bytes = chm_bound_module(&t->ctx.arena, t->baseline);
     return pays(t, t->baseline) && try_everything(t);
