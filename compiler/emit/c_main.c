@@ -73,6 +73,8 @@ static void write_descriptor(ChmC *w)
     chm_out_puts(out, "},\n");
     put_schedule(w, &w->baseline, "baseline");
     put_schedule(w, &w->optimized, "optimized");
+    if (w->baseline.hash == w->optimized.hash)
+        chm_out_puts(out, "    .same = true,\n");
     chm_out_puts(out, "};\n");
 }
 
