@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 enum { MAX_AXES = 4, MAX_DIMS = 3, MAX_VALUES = 16 };
-enum { MAX_RANKS_ON_WIRES = 12 }; /* routes take long on any machine but one switch */
+enum { MAX_RANKS_ON_WIRES = 8 }; /* routes take long on any machine but one switch */
 
 static const char *const axis_names[MAX_AXES] = {"dp", "tp", "pp", "ep"};
 static const char *const dim_names[MAX_DIMS] = {"seq", "hidden", "expert"};
