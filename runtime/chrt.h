@@ -18,7 +18,7 @@
  *   chrt_create(comm, &mesh, groups, ngroups, hash, "tp_pp", &rt, message);                      collective
  *   chrt_arena(rt, bytes, &arena);                                                               collective
  *   chrt_prepare(rt, &step_1, 1, NULL, &task);                                                   collective
- *   chrt_enter(rt, 2, (const ChrtBuffer[]){ { "x", &type_x0, x }, { "x2", &type_x2, x2 } });     collective
+ *   chrt_enter(rt, 1, 1, (const ChrtBuffer[]){ { "x", &type_x0, x }, { "x2", &type_x2, x2 } });  collective
  *   chrt_run(task, x, v1);        or chrt_start(task, x, v1); ... chrt_wait(task);
  *   chrt_destroy(rt);                                                                            collective
  *
@@ -27,9 +27,11 @@
  * buffers of a task must not overlap.
  *
  * Errors: 0 or a negative ChrtStatus; chrt_error_message says which op and why. chrt_create, chrt_arena, chrt_prepare
- * and chrt_enter agree on their result, so every rank returns an error together. An error while a task runs may be one
- * rank's own: the others then wait for it, and the caller must end the program (MPI_Abort). A context that had an MPI
- * error is broken: its tasks repeat the status, and chrt_destroy leaves alone what MPI may still be writing to.
+ * and chrt_enter agree on their result, so every rank returns an error together; after a refusal by chrt_enter the plan
+ * is as good as before. An error while a task runs may be one rank's own: the others then wait for it, and the caller
+ * must end the program (MPI_Abort). A context, and with it the plan, that had an MPI error is unusable: every later
+ * call returns the status again, with the message "an earlier op failed: ..."; chrt_enter tells it to all ranks that
+ * get there, and theirs are unusable too. chrt_destroy leaves alone what MPI may still be writing to.
  */
 #ifndef CHRT_H
 #define CHRT_H
@@ -60,6 +62,9 @@ typedef enum ChrtStatus {
     CHRT_ERR_GROUP = -7,    /* the op's group was not in the list given to chrt_create: a defect of the caller */
     CHRT_ERR_CUT = -8,      /* the chain cannot be cut along the dim: a defect of the caller */
     CHRT_ERR_STATE = -9,    /* a task that is under way was started again: a defect of the caller */
+    CHRT_ERR_OVERLAP = -10, /* an output shares memory with another buffer */
+    CHRT_ERR_COMM = -11,    /* no communicator to work on: MPI_COMM_NULL, an intercommunicator, MPI not running */
+    CHRT_ERR_PLAN = -12,    /* the plan or context is NULL: creating it failed or was left out */
 } ChrtStatus;
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
@@ -136,8 +141,10 @@ typedef struct ChrtBuffer {
     const void *at;
 } ChrtBuffer;
 
-/* Collective: CHRT_ERR_NULL on every rank when a buffer is missing on any. One small all_reduce. */
-ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t n, const ChrtBuffer *buffers) CHRT_MUST_USE;
+/* Collective; the inputs come first in the list. On every rank, when it is so on any: CHRT_ERR_NULL for a buffer that
+ * is missing, CHRT_ERR_OVERLAP for an output that shares a byte with any other buffer (inputs may share). One small
+ * all_reduce and O(n log n); allocates only when n is greater than ever before. */
+ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const ChrtBuffer *buffers) CHRT_MUST_USE;
 
 /* Collective; NULL is fine. Finishes tasks that nobody waited for. */
 void chrt_destroy(ChrtCtx *ctx);
@@ -146,7 +153,7 @@ void chrt_destroy(ChrtCtx *ctx);
  * destroys the context, and returns the status. Collective. */
 ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message);
 
-/* Text of the last error, "" before the first; lives as long as the context. */
+/* Text of the last error, "" before the first; lives as long as the context. For NULL it says that there is none. */
 const char *chrt_error_message(const ChrtCtx *ctx);
 
 /* A short constant name of a status, for programs that have no context at hand. */

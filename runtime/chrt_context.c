@@ -21,7 +21,7 @@ ChrtStatus chrt_fail(ChrtCtx *ctx, ChrtStatus status, const char *format, ...)
 
 const char *chrt_error_message(const ChrtCtx *ctx)
 {
-    return ctx->message;
+    return ctx ? ctx->message : "there is no plan: creating it failed, or was left out";
 }
 
 const char *chrt_status_name(ChrtStatus status)
@@ -47,6 +47,12 @@ const char *chrt_status_name(ChrtStatus status)
         return "no such cut";
     case CHRT_ERR_STATE:
         return "task is under way";
+    case CHRT_ERR_OVERLAP:
+        return "buffers overlap";
+    case CHRT_ERR_COMM:
+        return "no communicator";
+    case CHRT_ERR_PLAN:
+        return "no plan";
     }
     return "unknown status";
 }
@@ -58,6 +64,17 @@ ChrtStatus chrt_fail_mpi(ChrtCtx *ctx, const char *what, const char *name, int m
     MPI_Error_string(mpi_error, text, &length);
     ctx->broken = CHRT_ERR_MPI;
     return chrt_fail(ctx, CHRT_ERR_MPI, "%s%s%.64s: %s", what, *name ? " " : "", name, text);
+}
+
+ChrtStatus chrt_repeat(ChrtCtx *ctx)
+{
+    if (!ctx->told) {
+        char earlier[sizeof ctx->message];
+        memcpy(earlier, ctx->message, sizeof earlier);
+        chrt_fail(ctx, ctx->broken, "an earlier op failed: %.*s", (int)sizeof earlier - 32, earlier);
+        ctx->told = true;
+    }
+    return ctx->broken;
 }
 
 static ChrtStatus fail_mpi(ChrtCtx *ctx, const char *what, int mpi_error)
@@ -102,6 +119,30 @@ static void print_mesh(const ChrtMesh *mesh, char *text, size_t bytes)
                                  mesh->axis[a].size);
 }
 
+/* Who differs from rank 0, once it is known that some do. */
+static ChrtStatus fail_schedule(ChrtCtx *ctx, uint64_t mine)
+{
+    uint64_t first = mine, other = mine;
+    int32_t lowest = ctx->ranks, differs = 0, all = 0;
+    int rc = MPI_Bcast(&first, 1, MPI_UINT64_T, 0, ctx->comm);
+    if (rc == MPI_SUCCESS) {
+        int32_t me = mine != first ? ctx->rank : ctx->ranks;
+        differs = mine != first;
+        rc = MPI_Allreduce(&me, &lowest, 1, MPI_INT32_T, MPI_MIN, ctx->comm);
+    }
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Allreduce(&differs, &all, 1, MPI_INT32_T, MPI_SUM, ctx->comm);
+    if (rc == MPI_SUCCESS && lowest < ctx->ranks)
+        rc = MPI_Bcast(&other, 1, MPI_UINT64_T, lowest, ctx->comm);
+    if (rc != MPI_SUCCESS)
+        return fail_mpi(ctx, "create: the schedule is not the same on every rank", rc);
+    return chrt_fail(ctx, CHRT_ERR_SCHEDULE,
+                     "create: plan '%s' is not the same schedule on every rank: rank %" PRId32 " (hash %016" PRIx64
+                     ") is the lowest of %" PRId32 " that differ%s from rank 0 (hash %016" PRIx64
+                     "); all need one build of one plan, and one CHRT_COLLECTIVES",
+                     ctx->plan, lowest, other, all, all == 1 ? "s" : "", first);
+}
+
 /* Everything that could make a rank go another way is settled here, in one all_reduce that all ranks take part in
  * whatever they found: size of the communicator, schedule, memory. */
 static ChrtStatus agree(ChrtCtx *ctx, uint64_t hash, bool memory)
@@ -119,10 +160,7 @@ static ChrtStatus agree(ChrtCtx *ctx, uint64_t hash, bool memory)
                          ctx->plan, chrt_mesh_ranks(ctx->mesh), mesh, ctx->ranks);
     }
     if (most[HASH] != ~most[NOT_HASH])
-        return chrt_fail(ctx, CHRT_ERR_SCHEDULE,
-                         "create: plan '%s' is not the same schedule on every rank: hash %016" PRIx64
-                         " on rank %" PRId32 ", least %016" PRIx64 ", greatest %016" PRIx64,
-                         ctx->plan, hash, ctx->rank, ~most[NOT_HASH], most[HASH]);
+        return fail_schedule(ctx, hash);
     if (most[MEMORY])
         return chrt_fail(ctx, CHRT_ERR_MEMORY, "create: out of memory on some rank");
     return CHRT_OK;
@@ -213,10 +251,31 @@ static ChrtStatus set_up(ChrtCtx *ctx, const ChrtAxes *groups, int32_t ngroups)
     return chrt_agree(ctx, "create", mine);
 }
 
+/* Why no context can be made over comm, or NULL; asked before MPI would end the program over it. */
+static const char *bad_comm(MPI_Comm comm)
+{
+    int begun = 0, over = 0, inter = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&over);
+    if (!begun || over)
+        return begun ? "MPI is finalized" : "MPI is not initialized";
+    if (comm == MPI_COMM_NULL)
+        return "the communicator is MPI_COMM_NULL";
+    if (MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter)
+        return "the communicator is an intercommunicator";
+    return NULL;
+}
+
 ChrtStatus chrt_create(MPI_Comm comm, const ChrtMesh *mesh, const ChrtAxes *groups, int32_t ngroups,
                        uint64_t schedule_hash, const char *plan, ChrtCtx **out, char *message)
 {
     *out = NULL;
+    const char *bad = bad_comm(comm);
+    if (bad) {
+        if (message)
+            snprintf(message, CHRT_MESSAGE_BYTES, "create: plan '%s': %s", plan, bad);
+        return CHRT_ERR_COMM;
+    }
     ChrtCtx spare = {.ranks = 0}; /* carries the rank through the agreement when there is no memory for a context */
     ChrtCtx *ctx = calloc(1, sizeof *ctx);
     bool memory = ctx != NULL;
@@ -291,6 +350,7 @@ void chrt_destroy(ChrtCtx *ctx)
     }
     free(ctx->tasks);
     free(ctx->arenas);
+    free(ctx->extents);
     free(ctx);
 }
 
@@ -337,31 +397,118 @@ ChrtStatus chrt_arena(ChrtCtx *ctx, int64_t bytes, unsigned char **arena)
 
 /* ---- entry ------------------------------------------------------------------------------------------------------- */
 
-ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t n, const ChrtBuffer *buffers)
+static bool reserve_extents(ChrtCtx *ctx, int32_t n)
 {
-    /* The least of: -1 broken, 1 + buffer * ranks + rank for the first bad buffer, INT64_MAX for none. */
-    int64_t code = INT64_MAX, least = 0;
+    if (n <= ctx->max_extents)
+        return true;
+    ChrtExtent *extents = realloc(ctx->extents, (size_t)n * sizeof *extents);
+    if (!extents)
+        return false;
+    ctx->extents = extents;
+    ctx->max_extents = n;
+    return true;
+}
+
+static int compare_extents(const void *a, const void *b)
+{
+    const ChrtExtent *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+}
+
+/* Whether an output meets another buffer, and which two: in order of address, each is compared with the one of those
+ * before that reaches furthest, an input only with the outputs. */
+static bool find_overlap(ChrtExtent *extents, int32_t n, int32_t ninputs, int32_t *one, int32_t *other)
+{
+    const ChrtExtent *any = NULL, *output = NULL;
+    qsort(extents, (size_t)n, sizeof *extents, compare_extents);
+    for (int32_t i = 0; i < n; i++) {
+        const ChrtExtent *s = &extents[i], *before = s->buffer >= ninputs ? any : output;
+        if (before && before->end > s->begin) {
+            *one = before->buffer < s->buffer ? before->buffer : s->buffer;
+            *other = before->buffer < s->buffer ? s->buffer : before->buffer;
+            return true;
+        }
+        if (!any || s->end > any->end)
+            any = s;
+        if (s->buffer >= ninputs && (!output || s->end > output->end))
+            output = s;
+    }
+    return false;
+}
+
+/* What is wrong on entry, as one number that the ranks take the least of; what counts most comes first. Nothing wrong
+ * is INT64_MAX; from FIRST on, n * n + n numbers for each of the ranks: first the missing buffers, then the pairs. */
+enum { BROKEN, NO_MEMORY, FIRST };
+
+static int64_t code_of(const ChrtCtx *ctx, int64_t place)
+{
+    return FIRST + place * ctx->ranks + ctx->rank;
+}
+
+/* This rank's; a malformed type is one on every rank. */
+static ChrtStatus check_entry(ChrtCtx *ctx, int32_t ninputs, int32_t n, const ChrtBuffer *buffers, int64_t *code)
+{
+    int32_t nextents = 0, one, other;
+    bool memory = reserve_extents(ctx, n);
+    *code = INT64_MAX;
     for (int32_t i = n - 1; i >= 0; i--) {
         ChrtLayout layout;
         if (!chrt_layout_of(ctx->mesh, buffers[i].type, &layout))
             return chrt_fail(ctx, CHRT_ERR_TYPE, "enter: the type of '%s' is malformed", buffers[i].name);
-        if (!buffers[i].at && chrt_local_elems(ctx->mesh, buffers[i].type, ctx->rank) > 0)
-            code = 1 + (int64_t)i * ctx->ranks + ctx->rank;
+        int64_t bytes = chrt_local_bytes(ctx->mesh, buffers[i].type, ctx->rank);
+        uintptr_t begin = (uintptr_t)buffers[i].at;
+        if (bytes > 0 && !buffers[i].at)
+            *code = code_of(ctx, i);
+        else if (bytes > 0 && memory)
+            ctx->extents[nextents++] = (ChrtExtent){begin, begin + (uintptr_t)bytes, i};
     }
+    if (*code == INT64_MAX && nextents > 1 && find_overlap(ctx->extents, nextents, ninputs, &one, &other))
+        *code = code_of(ctx, n + (int64_t)one * n + other);
+    if (!memory)
+        *code = NO_MEMORY;
     if (ctx->broken)
-        code = -1;
+        *code = BROKEN;
+    return CHRT_OK;
+}
+
+/* The same on every rank. */
+static ChrtStatus refuse_entry(ChrtCtx *ctx, int32_t ninputs, int32_t n, const ChrtBuffer *buffers, int64_t code)
+{
+    if (code == NO_MEMORY)
+        return chrt_fail(ctx, CHRT_ERR_MEMORY, "enter: out of memory on some rank");
+    int64_t place = (code - FIRST) / ctx->ranks;
+    int32_t rank = (int32_t)((code - FIRST) % ctx->ranks);
+    if (place < n)
+        return chrt_fail(ctx, CHRT_ERR_NULL,
+                         "enter: buffer '%s' is NULL on rank %" PRId32 ", where its block has %" PRId64 " bytes",
+                         buffers[place].name, rank, chrt_local_bytes(ctx->mesh, buffers[place].type, rank));
+    const ChrtBuffer *one = &buffers[(place - n) / n], *output = &buffers[(place - n) % n];
+    return chrt_fail(ctx, CHRT_ERR_OVERLAP,
+                     "enter: output '%s' overlaps %s '%s' on rank %" PRId32 ", where their blocks have %" PRId64
+                     " and %" PRId64 " bytes",
+                     output->name, one < buffers + ninputs ? "input" : "output", one->name, rank,
+                     chrt_local_bytes(ctx->mesh, output->type, rank), chrt_local_bytes(ctx->mesh, one->type, rank));
+}
+
+ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const ChrtBuffer *buffers)
+{
+    int64_t code, least = 0;
+    if (!ctx)
+        return CHRT_ERR_PLAN;
+    CHRT_TRY(check_entry(ctx, ninputs, ninputs + noutputs, buffers, &code));
     int rc = MPI_Allreduce(&code, &least, 1, MPI_INT64_T, MPI_MIN, ctx->comm);
+    if (ctx->broken)
+        return chrt_repeat(ctx);
     if (rc != MPI_SUCCESS)
         return fail_mpi(ctx, "enter", rc);
     if (least == INT64_MAX)
         return CHRT_OK;
-    if (ctx->broken)
-        return ctx->broken;
-    if (least < 0)
-        return chrt_fail(ctx, CHRT_ERR_MPI, "enter: another rank had an error before");
-    const ChrtBuffer *buffer = &buffers[(least - 1) / ctx->ranks];
-    int32_t rank = (int32_t)((least - 1) % ctx->ranks);
-    return chrt_fail(ctx, CHRT_ERR_NULL,
-                     "enter: buffer '%s' is NULL on rank %" PRId32 ", where its block has %" PRId64 " bytes",
-                     buffer->name, rank, chrt_local_bytes(ctx->mesh, buffer->type, rank));
+    if (least == BROKEN) {
+        ctx->broken = CHRT_ERR_MPI;
+        ctx->told = true;
+        return chrt_fail(ctx, CHRT_ERR_MPI, "an earlier op failed on another rank");
+    }
+    return refuse_entry(ctx, ninputs, ninputs + noutputs, buffers, least);
 }

@@ -4,12 +4,13 @@
  */
 #include "chrt_driver_data.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 3, MAX_REPETITIONS = 1000000 };
+enum { SEEDS = 3, WARM_UPS = 3, MAX_REPETITIONS = 1000000, WRONG_BYTES = 256 };
 
 typedef struct Options {
     int64_t repetitions;
@@ -41,22 +42,38 @@ static bool parse_number(const char *text, uint64_t max, uint64_t *number)
     char *end;
     if (!text || *text < '0' || *text > '9')
         return false;
-    unsigned long long value = strtoull(text, &end, 0);
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10);
     *number = value;
-    return *end == '\0' && value <= max;
+    return *end == '\0' && errno == 0 && value <= max;
 }
 
-static bool parse(int argc, char **argv, Options *options)
+/* The value of the option argv[*i], a number in [min, max]; steps over it. */
+static bool parse_value(char **argv, int *i, uint64_t min, uint64_t max, uint64_t *number, char *wrong)
 {
-    *options = (Options){.repetitions = 5, .seed = 1};
+    const char *option = argv[*i], *text = argv[*i + 1];
+    if (text && parse_number(text, max, number) && *number >= min) {
+        ++*i;
+        return true;
+    }
+    snprintf(wrong, WRONG_BYTES, "%s needs a whole number from %" PRIu64 " to %" PRIu64 ", %s%.100s%s", option, min,
+             max, text ? "not '" : "and there is nothing after it", text ? text : "", text ? "'" : "");
+    return false;
+}
+
+/* On failure `wrong` says which option is not right, and what is. */
+static bool parse(int argc, char **argv, Options *options, char *wrong)
+{
+    *options = (Options){.repetitions = 6, .seed = 1};
     for (int i = 1; i < argc; i++) {
         uint64_t number = 0;
-        if (!strcmp(argv[i], "-r") && i + 1 < argc && parse_number(argv[i + 1], MAX_REPETITIONS, &number) && number) {
-            options->repetitions = (int64_t)number;
-            i++;
-        } else if (!strcmp(argv[i], "-s") && i + 1 < argc && parse_number(argv[i + 1], UINT64_MAX, &number)) {
-            options->seed = number;
-            i++;
+        if (!strcmp(argv[i], "-r")) {
+            if (!parse_value(argv, &i, 1, MAX_REPETITIONS, &number, wrong))
+                return false;
+            options->repetitions = (int64_t)(number + number % 2);
+        } else if (!strcmp(argv[i], "-s")) {
+            if (!parse_value(argv, &i, 0, UINT64_MAX, &options->seed, wrong))
+                return false;
         } else if (!strcmp(argv[i], "--float")) {
             options->floats = true;
         } else if (!strcmp(argv[i], "--time-only")) {
@@ -64,6 +81,8 @@ static bool parse(int argc, char **argv, Options *options)
         } else if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
             options->help = true;
         } else {
+            snprintf(wrong, WRONG_BYTES, "unknown option '%.100s'; there are -r N, -s SEED, --float, --time-only, -h",
+                     argv[i]);
             return false;
         }
     }
@@ -75,7 +94,7 @@ static void usage(FILE *to, const ChrtDriver *driver)
     fprintf(to,
             "usage: mpirun -n %" PRId32 " PROGRAM [-r N] [-s SEED] [--float] [--time-only] [-h]\n"
             "  plan '%s': runs the baseline and the optimized schedule, checks and times both\n"
-            "  -r N         timed repetitions of each (5)\n"
+            "  -r N         timed repetitions of each (6), made even: each schedule is first in half of them\n"
             "  -s SEED      first of %d seeds of the test data (1)\n"
             "  --float      random floats, compared within rounding, instead of exact numbers\n"
             "  --time-only  no check of the data\n",
@@ -210,13 +229,15 @@ static double median(double *times, int64_t n)
     return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/* Medians over the repetitions of the slowest rank's time, on rank 0. */
+/* Medians over the repetitions of the slowest rank's time, on rank 0. What runs second finds other caches and other
+ * neighbours than what runs first, so they take turns. */
 static void time_both(Run *run, double *medians)
 {
     int64_t n = run->options.repetitions;
     double *times[2] = {allocate(run, (size_t)n, sizeof(double)), allocate(run, (size_t)n, sizeof(double))};
-    for (int64_t r = -1; r < n; r++) /* -1 is the warm-up */
-        for (int which = 0; which < 2; which++) {
+    for (int64_t r = -WARM_UPS; r < n; r++)
+        for (int turn = 0; turn < 2; turn++) {
+            int which = r % 2 ? 1 - turn : turn;
             MPI_Barrier(MPI_COMM_WORLD);
             double begin = MPI_Wtime();
             run_once(run, which);
@@ -249,9 +270,9 @@ static double ratio(double before, double after)
     return after > 0 ? before / after : before > 0 ? 0 : 1;
 }
 
-static void print_row(const char *what, const char *before, const char *after, double times)
+static void print_row(const char *what, const char *before, const char *after, double times, const char *note)
 {
-    printf("  %-28s %16s %16s   %6.2fx\n", what, before, after, times);
+    printf("  %-28s %16s %16s   %6.2fx%s\n", what, before, after, times, note);
 }
 
 static void print_bytes(const char *what, int64_t before, int64_t after)
@@ -259,7 +280,7 @@ static void print_bytes(const char *what, int64_t before, int64_t after)
     char one[32], two[32];
     snprintf(one, sizeof one, "%" PRId64, before);
     snprintf(two, sizeof two, "%" PRId64, after);
-    print_row(what, one, two, ratio((double)before, (double)after));
+    print_row(what, one, two, ratio((double)before, (double)after), "");
 }
 
 static void report(const Run *run, const char *verdict, const double *medians)
@@ -269,26 +290,40 @@ static void report(const Run *run, const char *verdict, const double *medians)
     printf("plan %s, mesh (", driver->plan);
     for (int32_t a = 0; a < driver->mesh->naxes; a++)
         printf("%s%s=%" PRId32, a ? ", " : "", driver->mesh->axis[a].name, driver->mesh->axis[a].size);
-    printf("), %d ranks\n  %-28s %16s %16s   %7s\n", run->ranks, "", "baseline", "optimized", "ratio");
+    printf("), %d rank%s\n  %-28s %16s %16s   %7s\n", run->ranks, run->ranks == 1 ? "" : "s", "", "baseline",
+           "optimized", "ratio");
     print_bytes("bytes sent, worst rank", driver->baseline.sent_bytes, driver->optimized.sent_bytes);
     print_bytes("bytes received, worst rank", driver->baseline.received_bytes, driver->optimized.received_bytes);
     seconds(medians[0], one, sizeof one);
     seconds(medians[1], two, sizeof two);
     snprintf(what, sizeof what, "seconds, median of %" PRId64, run->options.repetitions);
-    print_row(what, one, two, ratio(medians[0], medians[1]));
+    print_row(what, one, two, ratio(medians[0], medians[1]), driver->same ? "  same schedule" : "");
     printf("chimera-driver: %s ranks=%d baseline_s=%s optimized_s=%s speedup=%.2f\n", verdict, run->ranks, one, two,
            ratio(medians[0], medians[1]));
     fflush(stdout);
 }
 
+/* Reads the options, for all ranks or none: the lowest rank that finds something wrong tells it. */
+static bool read_options(Run *run, int argc, char **argv)
+{
+    char wrong[WRONG_BYTES];
+    int mine = parse(argc, argv, &run->options, wrong) ? run->ranks : run->rank, lowest = mine;
+    MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == run->ranks)
+        return true;
+    if (lowest == run->rank) {
+        fprintf(stderr, "chimera-driver: %s\n", wrong);
+        usage(stderr, run->driver);
+        fflush(stderr);
+    }
+    return false;
+}
+
 /* Between MPI_Init and MPI_Finalize. */
 static int drive(Run *run, int argc, char **argv)
 {
-    if (!parse(argc, argv, &run->options)) {
-        if (run->rank == 0)
-            usage(stderr, run->driver);
+    if (!read_options(run, argc, argv))
         return 2;
-    }
     if (run->options.help) {
         if (run->rank == 0)
             usage(stdout, run->driver);

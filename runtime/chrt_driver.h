@@ -4,13 +4,15 @@
  *
  * An emitted main fills a ChrtDriver and returns chrt_driver_main(argc, argv, &driver). For at least three seeds it
  * runs the baseline and the optimized schedule on the same test data and compares every rank's outputs bit for bit
- * with each other and with the plan's plain meaning; then it times both, alternating. Rank 0 prints a table (bytes
- * first, then times) and, last, one line for scripts:
+ * with each other and with the plan's plain meaning; then it times both: three runs each to warm up, then the
+ * repetitions, an even number, with the order swapped every time. Rank 0 prints a table (bytes first, then medians of
+ * times, with 'same schedule' when the two are one) and, last, one line for scripts:
  *
  *   chimera-driver: ok ranks=8 baseline_s=0.00336 optimized_s=0.00144 speedup=2.33
  *
  * with 'FAILED' for 'ok', and exit status 1, when any output differs on any rank; the first mismatch of every failing
- * rank is told on standard error. Usage errors exit with 2. An error inside a schedule prints the op and aborts.
+ * rank is told on standard error. Usage errors are told and exit with 2. An error inside a schedule prints the op and
+ * aborts.
  *
  * Test data. Contribution c of element e (row-major global index in the declared order of dims) of input tensor t:
  *
@@ -65,10 +67,11 @@ typedef struct ChrtDriver {
     int32_t noutputs;
     const ChrtDriverOutput *outputs;
     ChrtDriverSchedule baseline, optimized;
+    bool same; /* the two are one and the same: their ratio is 1, and what is measured is noise */
 } ChrtDriver;
 
-/* Initialises and finalises MPI. Options: -r N repetitions (5), -s SEED first seed (1), --float, --time-only (no check;
- * the last line then says 'unchecked'), -h. Returns the exit status. */
+/* Initialises and finalises MPI. Options: -r N repetitions (6), made even, -s SEED first seed (1), --float, --time-only
+ * (no check; the last line then says 'unchecked'), -h. Returns the exit status. */
 int chrt_driver_main(int argc, char **argv, const ChrtDriver *driver);
 
 /* The value of the hash above, before it is made a number. */

@@ -195,7 +195,7 @@ ChrtStatus chrt_start(ChrtTask *t, const void *in, void *out)
 {
     ChrtCtx *ctx = t->ctx;
     if (ctx->broken)
-        return ctx->broken;
+        return chrt_repeat(ctx);
     if (t->started)
         return chrt_fail(ctx, CHRT_ERR_STATE, "%s %.64s: started again before it was waited for",
                          chrt_op_name(t->steps[0].op), t->steps[0].name);
@@ -223,7 +223,7 @@ ChrtStatus chrt_wait(ChrtTask *t)
 {
     ChrtCtx *ctx = t->ctx;
     if (ctx->broken)
-        return ctx->broken;
+        return chrt_repeat(ctx);
     if (!t->started)
         return CHRT_OK;
     while (t->left > 0)

@@ -125,6 +125,12 @@ typedef struct ChrtGroup {
     int32_t *members; /* their ranks on the mesh */
 } ChrtGroup;
 
+/* Where a buffer of the user is: which one, and the bytes [begin, end). */
+typedef struct ChrtExtent {
+    uintptr_t begin, end;
+    int32_t buffer;
+} ChrtExtent;
+
 /* A message under way: whose it is. */
 typedef struct ChrtPosted {
     ChrtTask *task;
@@ -152,7 +158,11 @@ struct ChrtCtx {
     ChrtPosted *posted;
     int32_t nrequests, max_requests;
 
+    ChrtExtent *extents; /* of chrt_enter: room for the longest list so far */
+    int32_t max_extents;
+
     ChrtStatus broken; /* status of the first error after which messages may be under way, or 0 */
+    bool told;         /* the message says that the error is an earlier one's */
     char message[CHRT_MESSAGE_BYTES];
 };
 
@@ -161,6 +171,9 @@ ChrtStatus chrt_fail(ChrtCtx *ctx, ChrtStatus status, const char *format, ...) C
 
 /* A failed MPI call: breaks the context. name may be "". */
 ChrtStatus chrt_fail_mpi(ChrtCtx *ctx, const char *what, const char *name, int mpi_error);
+
+/* What a broken context answers: its status, and whose error it was. */
+ChrtStatus chrt_repeat(ChrtCtx *ctx);
 
 /* Makes one status of all ranks': this rank's own if it has one, else 'what: ... on another rank'. Collective. */
 ChrtStatus chrt_agree(ChrtCtx *ctx, const char *what, ChrtStatus mine) CHRT_MUST_USE;

@@ -64,8 +64,9 @@ ChmDiag *chm_warning(ChmDiags *d, ChmSpan at, const char *fmt, ...) CHM_PRINTF(3
 void chm_note(ChmDiags *d, ChmDiag *diag, ChmSpan at, const char *fmt, ...) CHM_PRINTF(4, 5);
 void chm_help(ChmDiags *d, ChmDiag *diag, const char *fmt, ...) CHM_PRINTF(3, 4);
 
-/* The candidate nearest to 'name' by edit distance (the first of several), or NULL when none is near: distance <= 1 +
- * length/3, and less than the longer length. Names of more than 64 bytes are never near. */
+/* The candidate that differs from 'name' in '_' and case alone; else the nearest by edit distance (the first of
+ * several); NULL when none is near: distance <= 1 + length/3, 1 for up to 4 letters, and less than the longer length.
+ * Names of more than 64 bytes are never near. */
 const char *chm_did_you_mean(const char *name, const char *const *candidates, int32_t n);
 
 /* All diagnostics, sorted by place: "file:line:col: error: text", source line, caret and underline, notes, help; at the

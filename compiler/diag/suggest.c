@@ -5,6 +5,7 @@
  */
 #include "diag/diag.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 64
@@ -33,17 +34,34 @@ static int edit_distance(const char *a, int a_len, const char *b, int b_len)
     return rows[a_len % 3][b_len];
 }
 
+/* "AllReduce" and "all_reduce" are the same word. */
+static bool same_letters(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a == '_')
+            a++;
+        while (*b == '_')
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
 const char *chm_did_you_mean(const char *name, const char *const *candidates, int32_t n)
 {
     const char *best = NULL;
     size_t name_len = strlen(name);
     if (name_len > NAME_MAX_BYTES)
         return NULL;
-    int bound = 2 + (int)name_len / 3; /* only less than this is better */
+    int bound = 2 + (name_len <= 4 ? 0 : (int)name_len / 3); /* only less than this is better */
     for (int32_t i = 0; i < n; i++) {
         size_t len = strlen(candidates[i]);
         if (len > NAME_MAX_BYTES)
             continue;
+        if (*name && same_letters(name, candidates[i]))
+            return candidates[i];
         int distance = edit_distance(name, (int)name_len, candidates[i], (int)len);
         size_t longer = len > name_len ? len : name_len;
         if (distance < bound && (size_t)distance < longer) { /* else nothing of the name would be left */

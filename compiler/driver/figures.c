@@ -7,7 +7,7 @@
 
 bool chm_op_communicates(ChmOpcode code)
 {
-    return chm_ops[code].class == CHM_CLASS_LAYOUT && code != CHM_OP_SLICE && code != CHM_OP_DROP;
+    return chm_ops[code].class == CHM_CLASS_LAYOUT && !chm_is_local(code);
 }
 
 /* Position of an axis in a split, and the dim, as one number; -1 when it splits nothing. */

@@ -40,23 +40,41 @@ static bool read_int(const char *s, int64_t *out)
     return true;
 }
 
-/* *out = the place of value in the list, which NULL ends. */
-static bool one_of(ChmCommandLine *p, const char *kind, const char *value, const char *const *known, int *out)
+/* The place of value in the list, which NULL ends; the list's length when it is not there. */
+static int place_of(const char *value, const char *const *known)
 {
     int n = 0;
-    for (; known[n]; n++) {
-        if (strcmp(value, known[n]) == 0) {
-            *out = n;
-            return true;
-        }
-    }
-    return chm_options_unknown(p, kind, value, chm_did_you_mean(value, known, n));
+    while (known[n] && strcmp(value, known[n]) != 0)
+        n++;
+    return n;
+}
+
+/* *out = the place of value in a short list. */
+static bool one_of(ChmCommandLine *p, const char *kind, const char *value, const char *const *known, int *out)
+{
+    *out = place_of(value, known);
+    if (known[*out])
+        return true;
+    const char *meant = chm_did_you_mean(value, known, *out);
+    if (meant)
+        return chm_options_unknown(p, kind, value, meant);
+    ChmOut all;
+    chm_out_init_arena(&all, p->arena);
+    for (int i = 0; known[i]; i++)
+        chm_out_printf(&all, "%s'%s'", i == 0 ? "" : known[i + 1] ? ", " : " and ", known[i]);
+    return chm_options_wrong(p, "unknown %s '%s'; there are %s", kind, value, chm_out_text(&all));
 }
 
 static bool take_output(ChmCommandLine *p, const char *value)
 {
     p->o->output = value;
     return *value || chm_options_wrong(p, "'-o' needs a file name");
+}
+
+static bool take_topology(ChmCommandLine *p, const char *value)
+{
+    p->o->topology = value;
+    return *value || chm_options_wrong(p, "'--topology' needs a file name");
 }
 
 static bool take_level(ChmCommandLine *p, const char *value)
@@ -101,7 +119,7 @@ static bool take_define(ChmCommandLine *p, const char *value)
     if (!equals || equals == value)
         return chm_options_wrong(p, "'-D %s' is not of the form NAME=VALUE", value);
     if (!read_int(equals + 1, &d.value))
-        return chm_options_wrong(p, "'-D %s': the value is not an integer of 64 bits", value);
+        return chm_options_wrong(p, "'-D %s': the value is not a decimal integer of 64 bits", value);
     d.name = chm_arena_strndup(p->arena, value, (size_t)(equals - value));
     for (int32_t i = 0; i < p->o->defines.len; i++) {
         if (strcmp(p->o->defines.at[i].name, d.name) == 0) { /* the last one counts */
@@ -110,12 +128,6 @@ static bool take_define(ChmCommandLine *p, const char *value)
         }
     }
     CHM_PUSH(p->arena, &p->o->defines, d);
-    return true;
-}
-
-static bool take_topology(ChmCommandLine *p, const char *value)
-{
-    p->o->topology = value;
     return true;
 }
 
@@ -143,8 +155,10 @@ static const ChmPass *find_pass(ChmCommandLine *p, const char *name)
     int i = 0;
     for (const ChmPass *q = chm_passes; q->name && i < 63; q++)
         known[i++] = q->name;
-    if (one_of(p, "pass", name, known, &i))
-        return &chm_passes[i];
+    int place = place_of(name, known);
+    if (known[place])
+        return &chm_passes[place];
+    chm_options_unknown(p, "pass", name, chm_did_you_mean(name, known, i));
     chm_out_puts(p->err, "chimerac: note: 'chimerac --list-passes' lists them\n");
     return NULL;
 }

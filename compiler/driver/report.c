@@ -67,14 +67,38 @@ static void put_schedule(ChmOut *out, const ChmMesh *mesh, const ChmFigures *f)
     chm_out_putc(out, ')');
 }
 
+static double ratio(int64_t a, int64_t b)
+{
+    return (double)a / (double)b;
+}
+
+/* "1.29 times less" */
+static void put_gain(ChmOut *out, int64_t before, int64_t after)
+{
+    if (after == before) {
+        chm_out_puts(out, before ? ", the same" : "");
+    } else if (after > 0 && ratio(before, after) >= 1.005) {
+        chm_out_printf(out, ", %.2f times less", ratio(before, after));
+    } else if (after > 0 && after < before) { /* 1.00 times less would say nothing */
+        chm_out_puts(out, ", ");
+        chm_out_bytes(out, before - after);
+        chm_out_puts(out, " less");
+    }
+}
+
 static void put_bound(ChmOut *out, const ChmFigures *best, int64_t bound)
 {
     chm_out_puts(out, "  lower bound  ");
     chm_out_bytes(out, bound);
     if (best->price.worst_bytes == bound)
         chm_out_puts(out, ", which the schedule meets");
-    else if (bound > 0)
-        chm_out_printf(out, "; the schedule is at %.3f of it", (double)best->price.worst_bytes / (double)bound);
+    else if (bound > 0 && ratio(best->price.worst_bytes, bound) >= 1.0005) /* else it would read 1.000 */
+        chm_out_printf(out, "; the schedule is at %.3f of it", ratio(best->price.worst_bytes, bound));
+    else if (bound > 0) {
+        chm_out_puts(out, "; the schedule is ");
+        chm_out_bytes(out, best->price.worst_bytes - bound);
+        chm_out_puts(out, " above it");
+    }
     chm_out_putc(out, '\n');
 }
 
@@ -106,11 +130,7 @@ void chm_report_summary(ChmJob *job)
     put_schedule(out, mesh, &baseline);
     chm_out_puts(out, "\n  optimized    ");
     put_schedule(out, mesh, &best);
-    int64_t before = baseline.price.worst_bytes, after = best.price.worst_bytes;
-    if (after < before && after > 0)
-        chm_out_printf(out, ", %.2f times less", (double)before / (double)after);
-    else if (after == before)
-        chm_out_puts(out, before ? ", the same" : "");
+    put_gain(out, baseline.price.worst_bytes, best.price.worst_bytes);
     chm_out_putc(out, '\n');
     put_bound(out, &best, bound);
     for (int32_t i = 0; i < job->ctx.remarks.list.len && !job->options.explain; i++)

@@ -39,7 +39,7 @@ ChmStatus chm_job_execute(ChmJob *job)
         all.outputs_checked += r.outputs_checked;
         all.elements_checked += r.elements_checked;
     }
-    chm_out_printf(&job->text, "%s: %s ranks=%d seeds=%d outputs=%" PRId64 " elements=%" PRId64, job->best->name,
+    chm_out_printf(&job->text, "%s: %s ranks=%d seeds=%d buffers=%" PRId64 " elements=%" PRId64, job->best->name,
                    all.mismatches ? "FAILED" : "ok", (int)job->best->mesh->ranks, NSEEDS, all.outputs_checked,
                    all.elements_checked);
     if (all.mismatches)

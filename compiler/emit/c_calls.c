@@ -103,15 +103,15 @@ static void write_enter(ChmC *w)
         chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t),
                        in ? "in_" : "out_", name);
     }
-    chm_out_printf(w->out, "    int status = chrt_enter(plan->rt, %d, (const ChrtBuffer[]){\n        %s});\n",
-                   (int)(w->inputs.len + w->outputs.len), chm_out_text(&list));
+    chm_out_printf(w->out, "    int status = chrt_enter(plan->rt, %d, %d, (const ChrtBuffer[]){\n        %s});\n",
+                   (int)w->inputs.len, (int)w->outputs.len, chm_out_text(&list));
 }
 
 void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head)
 {
     chm_out_putc(w->out, '\n');
     chm_c_write_parameters(w, head);
-    chm_out_puts(w->out, "\n{\n");
+    chm_out_puts(w->out, "\n{\n    if (!plan) return CHRT_ERR_PLAN;\n");
     write_pointers(w, s);
     write_enter(w);
     for (int32_t i = 0; i < w->inputs.len; i++) {
@@ -135,7 +135,7 @@ void chm_c_write_destroy(ChmC *w)
     const char *name = w->name;
     chm_out_putc(w->out, '\n');
     chm_c_write_function(w, chm_arena_printf(w->arena, "const char *%s_message(const %s *plan)", name, name),
-                         "return plan ? chrt_error_message(plan->rt) : \"\";");
+                         "return chrt_error_message(plan ? plan->rt : NULL);");
     chm_c_write_function(w, chm_arena_printf(w->arena, "void %s_destroy(%s *plan)", name, name),
                          "chrt_destroy(plan ? plan->rt : NULL);");
 }

@@ -15,7 +15,7 @@ static int32_t input_of(const ChmC *w, const ChmOp *output)
     return i;
 }
 
-/* One schedule through void pointers. */
+/* One schedule through void pointers. The names here begin with "do_": no plan's do, 'do' being a word of C. */
 static void write_run_adapter(ChmC *w, const char *which, const char *run)
 {
     ChmOut body;
@@ -27,7 +27,7 @@ static void write_run_adapter(ChmC *w, const char *which, const char *run)
         chm_out_printf(&body, ", out[%d]", (int)i);
     chm_out_puts(&body, ");");
     chm_c_write_function(
-        w, chm_arena_printf(w->arena, "static int %s_run(void *plan, const void *const *in, void *const *out)", which),
+        w, chm_arena_printf(w->arena, "static int do_%s(void *plan, const void *const *in, void *const *out)", which),
         chm_out_text(&body));
 }
 
@@ -35,20 +35,21 @@ static void write_adapters(ChmC *w)
 {
     const char *name = w->name;
     chm_out_printf(w->out,
-                   "\nstatic int create(MPI_Comm comm, void **plan, char *message)\n{\n"
+                   "\nstatic int do_create(MPI_Comm comm, void **plan, char *message)\n{\n"
                    "    %s *made;\n    int status = %s_create(comm, &made, message);\n    *plan = made;\n"
                    "    return status;\n}\n\n",
                    name, name);
     write_run_adapter(w, "baseline", "run_as_written");
     write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
-    chm_c_write_function(w, "static const char *message(void *plan)",
+    chm_c_write_function(w, "static const char *do_message(void *plan)",
                          chm_arena_printf(w->arena, "return %s_message(plan);", name));
-    chm_c_write_function(w, "static void destroy(void *plan)", chm_arena_printf(w->arena, "%s_destroy(plan);", name));
+    chm_c_write_function(w, "static void do_destroy(void *plan)",
+                         chm_arena_printf(w->arena, "%s_destroy(plan);", name));
 }
 
 static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)
 {
-    chm_out_printf(w->out, "    .%s = {create, %s_run, destroy, message, %s, %s},\n", which, which,
+    chm_out_printf(w->out, "    .%s = {do_create, do_%s, do_destroy, do_message, %s, %s},\n", which, which,
                    chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
 }
 
@@ -72,6 +73,8 @@ static void write_descriptor(ChmC *w)
     chm_out_puts(out, "},\n");
     put_schedule(w, &w->baseline, "baseline");
     put_schedule(w, &w->optimized, "optimized");
+    if (w->baseline.hash == w->optimized.hash)
+        chm_out_puts(out, "    .same = true,\n");
     chm_out_puts(out, "};\n");
 }
 

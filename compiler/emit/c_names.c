@@ -8,21 +8,33 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Words that a plan's name, a typedef in the emitted file, cannot be. */
+/* Names that a plan, a typedef and the beginning of four functions in the emitted file, cannot have there: words of C
+ * and of headers, what else stands in the file, and what would take the place of a function of the C library. */
 static const char *const taken[] = {
     "auto",         "break",         "case",    "char",      "const",    "continue", "default",        "do",
     "double",       "else",          "enum",    "extern",    "float",    "for",      "goto",           "if",
     "inline",       "int",           "long",    "register",  "restrict", "return",   "short",          "signed",
     "sizeof",       "static",        "struct",  "switch",    "typedef",  "union",    "unsigned",       "void",
     "volatile",     "while",         "alignas", "alignof",   "bool",     "true",     "false",          "nullptr",
-    "thread_local", "static_assert", "typeof",  "constexpr", "asm",      "main",     "create",         "destroy",
+    "thread_local", "static_assert", "typeof",  "constexpr", "asm",      "main",     "step",           "copy",
     "message",      "mesh",          "groups",  "inputs",    "outputs",  "driver",   "run_as_written", "comm",
     "plan",         "status",        "linux",   "unix",      "errno",    "stdin",    "stdout",         "stderr",
-    "printf",       "snprintf",      "remove",  "rename",    "puts",     "FILE",     "NULL",           "EOF",
+    "printf",       "snprintf",      "remove",  "rename",    "puts",     "offsetof", "assert",         "timer",
+    "timerfd",      "epoll",         "memfd",   "sem",       "mtx",      "cnd",      "thrd",           "tss",
 };
-static const char *const taken_prefixes[] = {"type_", "step_",     "copy_",      "base_", "AXIS_", "DIM_",
-                                             "chrt",  "Chrt",      "CHRT",       "MPI",   "PMPI",  "OMPI",
-                                             "ompi",  "baseline_", "optimized_", "mpi",   "_"};
+static const char *const taken_prefixes[] = {
+    "type_", "step_", "copy_", "cut_", "base_", "do_",  "AXIS_", "DIM_",    "chrt",   "Chrt",
+    "CHRT",  "MPI",   "PMPI",  "OMPI", "ompi",  "mpi",  "pmpi",  "pthread", "posix_", "opal_",
+    "orte_", "pmix_", "mca_",  "ucp_", "ucs_",  "uct_", "ucm_",  "hwloc",   "_",
+};
+
+/* Macros are written so as a rule: BUFSIZ, SIZE_MAX, SEEK_SET, and whatever the MPI library's header has. */
+static bool looks_like_macro(const char *name)
+{
+    while (*name && !islower((unsigned char)*name))
+        name++;
+    return !*name;
+}
 
 static bool is_taken(const char *name)
 {
@@ -35,7 +47,7 @@ static bool is_taken(const char *name)
             return true;
     }
     size_t n = strlen(name);
-    return n > 2 && strcmp(name + n - 2, "_t") == 0;
+    return looks_like_macro(name) || (n > 2 && strcmp(name + n - 2, "_t") == 0);
 }
 
 const char *chm_c_plan_name(ChmArena *arena, const char *plan)

@@ -6,19 +6,6 @@
 
 #include <string.h>
 
-/* The attributes of a step, each ", .name = value". */
-typedef const char *OpAttributes(ChmC *w, const ChmOp *op);
-
-#define CHM_OP(CODE, name, class, syntax, what) static OpAttributes emit_##name;
-#include "ir/ops.def"
-#undef CHM_OP
-
-static OpAttributes *const attributes[CHM_NOPS] = {
-#define CHM_OP(CODE, name, class, syntax, what) emit_##name,
-#include "ir/ops.def"
-#undef CHM_OP
-};
-
 static const char *const step_codes[CHM_NOPS] = {
 #define CHM_OP(CODE, name, class, syntax, what) "CHRT_" #CODE,
 #include "ir/ops.def"
@@ -27,8 +14,8 @@ static const char *const step_codes[CHM_NOPS] = {
 
 bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group)
 {
-    if (op->code == CHM_OP_SLICE || op->code == CHM_OP_DROP)
-        return false; /* local */
+    if (chm_is_local(op->code))
+        return false;
     *group = op->attrs.over;
     if (chm_op_has(op->code, 'A'))
         return true;
@@ -36,7 +23,7 @@ bool chm_c_op_group(const ChmOp *op, ChmAxisSeq *group)
     return chm_op_has(op->code, 'X');
 }
 
-/* ---- attributes, one function a row of ir/ops.def */
+/* ---- attributes of a step, each ", .name = value": one function a row of ir/ops.def */
 
 static const char *over(ChmC *w, const ChmOp *op)
 {
@@ -130,6 +117,12 @@ static const char *emit_output(ChmC *w, const ChmOp *op)
     (void)w, (void)op; /* a copy, or nothing */
     return "";
 }
+
+static const char *(*const attributes[CHM_NOPS])(ChmC *w, const ChmOp *op) = {
+#define CHM_OP(CODE, name, class, syntax, what) emit_##name,
+#include "ir/ops.def"
+#undef CHM_OP
+};
 
 /* ---- steps, tasks, calls */
 

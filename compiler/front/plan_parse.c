@@ -10,6 +10,7 @@
 #define YYLTYPE ChmSpan
 #include "front/plan.lex.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- tokens: the scanner's, with track kept of the statement under way */
@@ -34,12 +35,66 @@ static void close_topology(ChmParser *p, int token)
     p->closing = p->level ? 2 : 1;
 }
 
+typedef struct Word {
+    const char *text;
+    int token;
+} Word;
+
+/* The nearest of the words to the name at a place, which is reported; T_NAME when none is near. */
+static int nearest_word(ChmParser *p, ChmSpan at, const Word *words, int32_t n)
+{
+    const char *texts[8], *name = chm_arena_strndup(p->arena, at.source->text + at.begin, at.end - at.begin);
+    for (int32_t i = 0; i < n; i++)
+        texts[i] = words[i].text;
+    const char *near = chm_did_you_mean(name, texts, n);
+    for (int32_t i = 0; i < n; i++) {
+        if (texts[i] != near)
+            continue;
+        ChmDiag *d = chm_error(p->diags, at, "unknown word '%s'", name);
+        chm_help(p->diags, d, "Did you mean '%s'?", near);
+        return words[i].token;
+    }
+    return T_NAME;
+}
+
+static bool begins_line(const ChmSource *s, uint32_t begin)
+{
+    while (begin > 0 && (s->text[begin - 1] == ' ' || s->text[begin - 1] == '\t'))
+        begin--;
+    return begin == 0 || s->text[begin - 1] == '\n';
+}
+
+/* A misspelt word is read as what it is near to where no name can stand: before another name, or before a '{'. So what
+ * follows is read as it was meant, also while the parser skips behind an error. The words 'topology' and 'use' are left
+ * to the parser, since the scanner reads differently behind them. */
+static int mend_word(ChmParser *p, int token, ChmSpan at)
+{
+    static const Word step = {"step", T_STEP}, input = {"input", T_INPUT};
+    static const Word others[] = {
+        {"plan", T_PLAN}, {"param", T_PARAM}, {"mesh", T_MESH}, {"tensor", T_TENSOR}, {"output", T_OUTPUT}};
+    const char *next = p->source->text + at.end;
+    while (*next == ' ' || *next == '\t')
+        next++;
+    const char *brace = next + strspn(next, " \t\r\n");
+    bool name_follows = isalpha((unsigned char)*next) || *next == '_';
+    if (p->last_token == T_EQUALS)
+        return name_follows ? nearest_word(p, at, &input, 1) : token;
+    bool declared = begins_declaration(p->last_token) || p->last_token == T_MESH; /* a name must come here */
+    if (declared || !(p->at_head || begins_line(p->source, at.begin)))
+        return token;
+    if (*brace == '{')
+        return nearest_word(p, at, &step, 1);
+    return name_follows ? nearest_word(p, at, others, sizeof others / sizeof *others) : token;
+}
+
 static int next_token(CHM_PLAN_YYSTYPE *value, ChmSpan *at, ChmParser *p)
 {
     if (chm_parser_gives_up(p))
         return T_END;
     if (!p->pending) {
         int token = chm_plan_scan_lex(value, at, p->scanner);
+        if (token == T_NAME && !p->topology)
+            token = mend_word(p, token, *at);
         if (!p->topology || !begins_declaration(token))
             return token;
         close_topology(p, token);
@@ -92,9 +147,11 @@ ChmExpr *chm_ast_expr(ChmParser *p, ChmExprKind kind, ChmSpan span, const ChmExp
     if (right && right->depth > depth)
         depth = right->depth;
     if (depth >= CHM_EXPR_MAX_DEPTH) {
-        ChmDiag *d = chm_error(p->diags, p->last, "the expression is nested too deeply");
-        chm_help(p->diags, d, "Name its parts with params: `param part = ...;`.");
-        return bad_expr(p, span);
+        if (depth == CHM_EXPR_MAX_DEPTH)
+            chm_plan_too_deep(p);
+        ChmExpr *bad = bad_expr(p, span);
+        bad->depth = CHM_EXPR_MAX_DEPTH + 1; /* reported: not again for what is built on it */
+        return bad;
     }
     ChmExpr *e = CHM_NEW(p->arena, ChmExpr);
     *e = (ChmExpr){.kind = kind, .depth = depth + 1, .span = span, .left = left, .right = right};

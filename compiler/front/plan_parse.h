@@ -53,6 +53,7 @@ void *chm_scan_realloc(ChmParser *p, void *old, size_t bytes);
 
 /* ---- parser errors (syntax_error.c). 'found' and 'expected' are the aliases of plan.y: "name", "->", ... */
 void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const char *const *expected, int n);
+void chm_plan_too_deep(ChmParser *p); /* an expression */
 void chm_plan_parser_full(ChmParser *p);
 
 /* ---- actions (parse.c) */

@@ -51,12 +51,6 @@ void chm_check_params(ChmSema *s)
 /* Names of the params of a plan and of its topology files: what -D may set. */
 typedef CHM_VEC(const char *) Names;
 
-static void add_params(ChmSema *s, Names *names, const ChmPlan *text)
-{
-    for (int32_t i = 0; text && i < text->params.len; i++)
-        CHM_PUSH(s->arena, names, text->params.at[i]->name.text);
-}
-
 static bool is_listed(const Names *names, const char *name)
 {
     for (int32_t i = 0; i < names->len; i++) {
@@ -64,6 +58,27 @@ static bool is_listed(const Names *names, const char *name)
             return true;
     }
     return false;
+}
+
+static void add_params(ChmSema *s, Names *names, const ChmPlan *text)
+{
+    for (int32_t i = 0; text && i < text->params.len; i++) {
+        const char *name = text->params.at[i]->name.text;
+        if (!is_listed(names, name))
+            CHM_PUSH(s->arena, names, name);
+    }
+}
+
+/* "'batch', 'seq' and 'hidden'" */
+static const char *list(ChmSema *s, const Names *names)
+{
+    enum { SHOWN = 12 };
+    ChmOut out;
+    chm_out_init_arena(&out, s->arena);
+    for (int32_t i = 0; i < names->len && i < SHOWN; i++)
+        chm_out_printf(&out, "%s'%s'", i == 0 ? "" : i + 1 == names->len ? " and " : ", ", names->at[i]);
+    chm_out_puts(&out, names->len > SHOWN ? ", ..." : "");
+    return chm_out_text(&out);
 }
 
 void chm_check_defines(ChmSema *s, const char *whose)
@@ -81,8 +96,10 @@ void chm_check_defines(ChmSema *s, const char *whose)
         const char *near = chm_did_you_mean(name, known.at, known.len);
         if (near)
             chm_help(s->diags, d, "Did you mean '%s'?", near);
-        else
+        else if (known.len == 0)
             chm_help(s->diags, d, "Declare it: `param %s = ...;`.", name);
+        else
+            chm_help(s->diags, d, "Its %s %s.", known.len == 1 ? "only param is" : "params are", list(s, &known));
     }
 }
 

@@ -6,6 +6,7 @@
 #include "front/plan_parse.h"
 #include "front/plan.tab.h"
 
+#include <ctype.h>
 #include <string.h>
 
 typedef struct Expected {
@@ -190,8 +191,40 @@ static const char *topology_hint(Expected e, const char *found)
     return NULL;
 }
 
+/* The name or word that ends at a place, behind white space; empty when there is none. */
+static const char *word_before(ChmParser *p, uint32_t *end)
+{
+    const char *s = p->source->text;
+    while (*end > 0 && strchr(" \t\r\n", s[*end - 1]))
+        --*end;
+    uint32_t begin = *end;
+    while (begin > 0 && (isalnum((unsigned char)s[begin - 1]) || s[begin - 1] == '_'))
+        begin--;
+    const char *word = chm_arena_strndup(p->arena, s + begin, *end - begin);
+    *end = begin;
+    return word;
+}
+
+/* "at(tp)", "partial()", "at()": an error at the ')' or ','. */
+static const char *modifier_hint(ChmParser *p, Expected e)
+{
+    uint32_t end = p->prev_end;
+    const char *axis = word_before(p, &end);
+    if (*axis)
+        return has(e, "=") ? chm_arena_printf(p->arena, "An axis is pinned at a coordinate: write `at(%s=0)`.", axis)
+                           : NULL;
+    if (end == 0 || p->source->text[end - 1] != '(')
+        return NULL;
+    end--;
+    const char *word = word_before(p, &end);
+    if (!is(word, "partial") && !is(word, "at"))
+        return NULL;
+    return chm_arena_printf(p->arena, "Leave '%s()' out: an axis that is not named is not %s.", word,
+                            is(word, "at") ? "pinned" : "partial");
+}
+
 /* What to write instead, for the usual slips; NULL when nothing comes to mind. */
-static const char *hint(const ChmParser *p, Expected e, const char *found)
+static const char *hint(ChmParser *p, Expected e, const char *found)
 {
     if (p->topology)
         return topology_hint(e, found);
@@ -210,6 +243,9 @@ static const char *hint(const ChmParser *p, Expected e, const char *found)
         return "Names stand without '%' in a plan; '%' belongs to IR text.";
     if (has(e, "->"))
         return "A layout change is written `new = old -> [seq/tp, hidden];`, an input `x0 = input x [seq, hidden];`.";
+    bool in_step = p->head == T_NAME || p->head == T_OUTPUT;
+    if (in_step && e.n == 1 && (is(found, ")") || is(found, ",")) && (has(e, "=") || has(e, "name")))
+        return modifier_hint(p, e);
     if (has(e, "=") && is(found, "name") && p->head == T_NAME)
         return "A statement is `name = input ...;`, `name = value -> ...;` or `output value;`.";
     if (has(e, "[") && p->saw_arrow)
@@ -272,9 +308,14 @@ void chm_plan_syntax_error(ChmParser *p, const char *found, ChmSpan at, const ch
         chm_note(p->diags, d, p->plan->step_span, "the step begins here");
 }
 
+void chm_plan_too_deep(ChmParser *p)
+{
+    ChmDiag *d = chm_error(p->diags, p->last, "the expression is nested too deeply");
+    chm_help(p->diags, d, "Name its parts with params: `param part = ...;`.");
+}
+
 void chm_plan_parser_full(ChmParser *p)
 {
     p->syntax_errors = true;
-    ChmDiag *d = chm_error(p->diags, p->last, "the expression is nested too deeply");
-    chm_help(p->diags, d, "Name its parts with params: `param part = ...;`.");
+    chm_plan_too_deep(p);
 }

@@ -68,9 +68,25 @@ static void append_over(Rule *r, int32_t dim)
         chm_seq_push(&r->to.dim[dim], r->over.at[i]);
 }
 
-static bool cut_over(Rule *r, int32_t dim)
+/* What an axis that should split dim does instead. */
+static bool fail_unsplit(Rule *r, int32_t axis, int32_t dim, const char *does)
+{
+    const char *name = axis_name(r, axis), *of = r->shape->dim_name[dim];
+    int32_t other = chm_layout_dim_of(r->from, axis);
+    if (other >= 0)
+        return fail(r, "axis '%s' splits dim '%s', not '%s'", name, r->shape->dim_name[other], of);
+    if (replicated_axes(r->from) & CHM_AXIS(axis))
+        return fail(r, "axis '%s' is replicated: this would %s %d copies", name, does,
+                    (int)r->from->mesh->axis_size[axis]);
+    return fail(r, "axis '%s' is %s, not splitting dim '%s'", name, state_of(r, axis), of);
+}
+
+static bool cut_over(Rule *r, int32_t dim, const char *does)
 {
     ChmAxisSeq *split = &r->to.dim[dim];
+    for (int32_t i = 0; i < r->over.len; i++)
+        if (!(chm_seq_set(split) & CHM_AXIS(r->over.at[i])))
+            return fail_unsplit(r, r->over.at[i], dim, does);
     if (!chm_seq_ends_with(split, &r->over))
         return fail(r, "the split of dim '%s' does not end with the axes of 'over', in that order",
                     r->shape->dim_name[dim]);
@@ -111,14 +127,14 @@ static bool rule_reduce_scatter(Rule *r)
 
 static bool rule_all_gather(Rule *r)
 {
-    return cut_over(r, r->attrs->dim);
+    return cut_over(r, r->attrs->dim, "join");
 }
 
 static bool rule_all_to_all(Rule *r)
 {
     if (r->attrs->dim == r->attrs->to_dim)
         return fail(r, "it moves a split from dim '%s' to itself", r->shape->dim_name[r->attrs->dim]);
-    if (!cut_over(r, r->attrs->dim))
+    if (!cut_over(r, r->attrs->dim, "move"))
         return false;
     append_over(r, r->attrs->to_dim);
     return true;

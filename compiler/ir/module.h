@@ -120,6 +120,12 @@ static inline bool chm_is_layout_op(const ChmOp *op)
     return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
 }
 
+/* Layout changes in which nobody sends anything. */
+static inline bool chm_is_local(ChmOpcode code)
+{
+    return code == CHM_OP_SLICE || code == CHM_OP_DROP;
+}
+
 static inline bool chm_is_exchange(ChmOpcode code)
 {
     return code == CHM_OP_EXCHANGE || code == CHM_OP_REDUCE_EXCHANGE;
@@ -165,5 +171,8 @@ CHM_GIVE ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source);
 /* ---- verifier (verify.c): structure (SSA, order, uses, links), types (every op against its rule), outputs (at least
  * one, distinct names). Reports into ctx->diags, at the ops' spans; CHM_ERR_INPUT when anything is wrong. O(ops). */
 ChmStatus chm_module_verify(ChmModule *m) CHM_MUST_USE;
+/* The same of a module fresh from its text, whose values are called by the numbers they have there. Lines may be
+ * missing where it is not whole, and so may be the output. The module is numbered afterwards. */
+ChmStatus chm_module_verify_read(ChmModule *m, bool whole) CHM_MUST_USE;
 
 #endif

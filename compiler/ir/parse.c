@@ -28,6 +28,7 @@ void chm_ir_scan_number(ChmIrReader *r, ChmSpan at, int64_t *out)
         if (!chm_mul64(n, 10, &n) || !chm_add64(n, r->source->text[i] - '0', &n)) {
             ERROR(r, at, "number does not fit 64 bits");
             n = 1;
+            r->number_lost = true;
             break;
         }
     *out = n;
@@ -159,6 +160,14 @@ static const ChmTensor *find_tensor(const ChmIrReader *r, const char *name)
     return NULL;
 }
 
+static bool is_bad_tensor(const ChmIrReader *r, const char *name)
+{
+    for (int32_t i = 0; i < r->bad_tensors.len; i++)
+        if (r->bad_tensors.at[i] == name)
+            return true;
+    return false;
+}
+
 static bool find_dtype(ChmIrReader *r, ChmIrName name, ChmDtype *out)
 {
     const char *known[CHM_NDTYPES];
@@ -173,22 +182,23 @@ static bool find_dtype(ChmIrReader *r, ChmIrName name, ChmDtype *out)
     return false;
 }
 
-void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype_name, const ChmIrPairs *dims)
+static const ChmTensor *read_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype_name,
+                                    const ChmIrPairs *dims)
 {
     ChmDtype dtype;
-    if (!has_mesh(r, at) || !find_dtype(r, dtype_name, &dtype))
-        return;
+    if (!find_dtype(r, dtype_name, &dtype))
+        return NULL;
     if (dims->len > CHM_MAX_DIMS) {
         ERROR(r, at, "tensor '%s' has %d dims, more than %d", name.text, dims->len, CHM_MAX_DIMS);
-        return;
+        return NULL;
     }
     if (!distinct(r, dims, "dim"))
-        return;
+        return NULL;
     const ChmTensor *before = find_tensor(r, name.text);
     if (before) {
         ChmDiag *d = ERROR(r, name.span, "tensor '%s' is declared twice", name.text);
         NOTE(r, d, before->span, "first here");
-        return;
+        return NULL;
     }
     const char *names[CHM_MAX_DIMS];
     int64_t sizes[CHM_MAX_DIMS];
@@ -197,15 +207,21 @@ void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype_n
         sizes[i] = dims->at[i].number;
         if (sizes[i] < 1) {
             ERROR(r, dims->at[i].span, "dim '%s' has no elements", names[i]);
-            return;
+            return NULL;
         }
     }
     const ChmShape *shape = chm_shape_make(r->ctx, dims->len, names, sizes);
     if (!shape) {
         ERROR(r, at, "the size of tensor '%s' in bytes does not fit 64 bits", name.text);
-        return;
+        return NULL;
     }
-    chm_module_add_tensor(r->module, name.text, dtype, shape, at);
+    return chm_module_add_tensor(r->module, name.text, dtype, shape, at);
+}
+
+void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype, const ChmIrPairs *dims)
+{
+    if (has_mesh(r, at) && !read_tensor(r, at, name, dtype, dims))
+        CHM_PUSH(&r->ctx->arena, &r->bad_tensors, name.text);
 }
 
 /* ---- attributes, driven by the syntax column of ops.def */
@@ -415,6 +431,8 @@ static ChmValue *read_source(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIr
         return NULL;
     }
     const ChmTensor *t = find_tensor(r, name.text);
+    if (!t && is_bad_tensor(r, name.text))
+        return NULL;
     if (!t) {
         int32_t n = r->module->tensors.len;
         const char **known = CHM_NEW_ARRAY(&r->ctx->arena, const char *, n);
@@ -529,6 +547,8 @@ void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIr
             break;
         }
         }
+    if (v)
+        v->number = v->name ? 0 : (int32_t)strtol(result.text + 1, NULL, 10); /* for messages; printing counts afresh */
     define(r, result, v);
 }
 
@@ -563,7 +583,9 @@ ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source)
     ChmSpan end = {source, source->len, source->len};
     if (ctx->diags.errors == errors_before && !r->module)
         ERROR(r, end, r->plan.text ? "there is no 'mesh' line" : "there is no plan here: expected a 'plan' line");
-    if (ctx->diags.errors == errors_before && chm_module_verify(r->module) == CHM_OK)
+    /* What could be read is checked also when a line could not. */
+    bool whole = ctx->diags.errors == errors_before;
+    if (r->module && !r->number_lost && chm_module_verify_read(r->module, whole) == CHM_OK && whole)
         return r->module;
     chm_module_free(r->module);
     return NULL;

@@ -14,7 +14,8 @@
 
 void chm_ir_unknown(ChmIrReader *r, ChmIrName name, const char *kind, const char *const *known, int32_t n)
 {
-    if (r->syntax_errors)
+    bool defined_in_a_line = strcmp(kind, "value") == 0 || strcmp(kind, "tensor") == 0;
+    if (r->syntax_errors && defined_in_a_line)
         return;
     ChmDiag *d = ERROR(r, name.span, "unknown %s '%s'", kind, name.text);
     bool numbered = name.text[0] == '%' && name.text[1] >= '0' && name.text[1] <= '9'; /* is near to any other */
@@ -80,12 +81,16 @@ void chm_ir_partial(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrN
 {
     if (is_modifier(r, word, "partial", l->partial.len > 0))
         l->partial = *axes;
+    else
+        l->bad = true;
 }
 
 void chm_ir_at(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrPairs *pins)
 {
     if (is_modifier(r, word, "at", l->at.len > 0))
         l->at = *pins;
+    else
+        l->bad = true;
 }
 
 /* The first place of each axis in the layout being read, so that a second one is reported with both. */
@@ -159,5 +164,5 @@ const ChmLayout *chm_ir_make_layout(ChmIrReader *r, const ChmShape *shape, const
         draft.pinned |= CHM_AXIS(axis);
         draft.pin[axis] = (int32_t)p->number;
     }
-    return chm_layout_make(r->ctx, &draft);
+    return l->bad ? NULL : chm_layout_make(r->ctx, &draft);
 }

@@ -31,6 +31,7 @@ typedef struct ChmIrLayout {
     ChmIrNames partial;
     ChmIrPairs at;
     ChmSpan span;
+    bool bad; /* a part was refused */
 } ChmIrLayout;
 
 /* One piece of what stands between an op's operand and its type. */
@@ -60,7 +61,9 @@ typedef struct ChmIrReader {
     bool mesh_seen;
     ChmMap values; /* from names with their '%' to entries of parse.c */
     CHM_VEC(const char *) value_names;
-    int32_t syntax_errors; /* after one, unknown names are not reported: their definition may be what was skipped */
+    CHM_VEC(const char *) bad_tensors; /* whose lines were refused: uses are not reported again */
+    int32_t syntax_errors; /* after one, no unknown value or tensor is reported: its line may be what was skipped */
+    bool number_lost;      /* one did not fit: nothing can be said about types */
     int32_t braces;        /* open, in a topology */
     uint32_t bad_end;      /* end of the last stray character reported */
 } ChmIrReader;

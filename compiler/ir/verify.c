@@ -12,6 +12,7 @@
 typedef struct Verifier {
     ChmModule *m;
     ChmCtx *ctx;
+    bool whole; /* no line of its text is missing */
     int32_t faults;
     int32_t nvalues;
     ChmValue **values; /* by id */
@@ -208,13 +209,13 @@ static void check_uses_and_names(Verifier *v)
             claim_name(v, &outputs, op, op->name, "output");
         if (!op->result)
             continue;
-        if (op->result->name)
+        if (op->result->name && v->whole) /* else its reader has looked */
             claim_name(v, &values, op, op->result->name, "value");
         if (op->result->uses != v->uses[op->result->id])
             FAULT(v, op, "value '%s' counts %d uses, but has %d", value_text(v, op->result), (int)op->result->uses,
                   (int)v->uses[op->result->id]);
     }
-    if (outputs.len == 0) {
+    if (outputs.len == 0 && v->whole) {
         ChmSpan none = {0};
         const ChmOp *last = v->m->last;
         v->faults++;
@@ -223,15 +224,19 @@ static void check_uses_and_names(Verifier *v)
     }
 }
 
-ChmStatus chm_module_verify(ChmModule *m)
+static ChmStatus verify(ChmModule *m, bool numbered, bool whole)
 {
-    Verifier v = {.m = m, .ctx = m->ctx};
+    Verifier v = {.m = m, .ctx = m->ctx, .whole = whole};
     if (!check_links(&v))
         return CHM_ERR_INPUT;
     for (const ChmOp *op = m->first; op; op = op->next)
         if (!check_parts(&v, op))
             return CHM_ERR_INPUT;
-    v.nvalues = chm_module_number(m);
+    if (!numbered)
+        chm_module_number(m);
+    for (const ChmOp *op = m->first; op; op = op->next)
+        if (op->result)
+            op->result->id = v.nvalues++;
     v.values = CHM_NEW_ARRAY(&m->ctx->arena, ChmValue *, v.nvalues);
     v.uses = CHM_NEW_ARRAY(&m->ctx->arena, int32_t, v.nvalues);
     v.is_input = CHM_NEW_ARRAY(&m->ctx->arena, bool, m->tensors.len);
@@ -245,4 +250,16 @@ ChmStatus chm_module_verify(ChmModule *m)
     }
     check_uses_and_names(&v);
     return v.faults ? CHM_ERR_INPUT : CHM_OK;
+}
+
+ChmStatus chm_module_verify(ChmModule *m)
+{
+    return verify(m, false, true);
+}
+
+ChmStatus chm_module_verify_read(ChmModule *m, bool whole)
+{
+    ChmStatus status = verify(m, true, whole);
+    chm_module_number(m);
+    return status;
 }

@@ -30,6 +30,7 @@ usage "unknown kind of output 'irr'; did you mean 'ir'?" --emit=irr "$plan"
 usage "'--emit' needs a value" "$plan" --emit
 usage "'-o' needs a value" "$plan" -o
 usage "'-o' needs a file name" "$plan" -o ''
+usage "'--topology' needs a file name" --topology '' "$plan"
 usage "'--quiet' takes no value" --quiet=1 "$plan"
 usage "no optimization level '-O7'" -O7 "$plan"
 usage "'-O' needs a value" -O "$plan"
@@ -41,10 +42,13 @@ usage "'--chunks' is for the pass 'pipeline', which -O3 runs" -O3 --passes=route
 usage "unknown pass 'cancle'; did you mean 'cancel'?" --passes=cse,cancle "$plan"
 usage "unknown pass 'nothing_like_it'" --print-after=nothing_like_it "$plan"
 usage "'-D seq' is not of the form NAME=VALUE" -D seq "$plan"
-usage "the value is not an integer" -D seq=1e3 "$plan"
-usage "the value is not an integer" -D seq=99999999999999999999 "$plan"
+usage "the value is not a decimal integer of 64 bits" -D seq=1e3 "$plan"
+usage "the value is not a decimal integer of 64 bits" -D seq=99999999999999999999 "$plan"
 usage "unknown language 'irr'; did you mean 'ir'?" -x irr "$plan"
 usage "unknown color mode 'allways'; did you mean 'always'?" --color=allways "$plan"
+usage "unknown kind of output 'foo'; there are 'ast', 'c'" --emit=foo "$plan"
+usage "unknown language 'c'; there are 'plan' and 'ir'" -x c "$plan"
+usage "'-D seq=4+4': the value is not a decimal integer" -D seq=4+4 "$plan"
 usage "one input file at a time" "$plan" "$plan"
 usage "one input file at a time" -- run "$plan"
 usage "'--driver' adds a main to '--emit=c' only" --driver --emit=ir "$plan"

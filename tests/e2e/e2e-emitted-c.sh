@@ -62,6 +62,23 @@ plan_int
 in_x
 rt
 create
+message
+made
+step
+copy
+cut_step
+base
+baseline
+optimized
+do_baseline
+run_as
+BUFSIZ
+SIZE_MAX
+SEEK_SET
+OPEN_MPI
+INT8_C
+offsetof
+timer
 MPI_Comm
 END
 while read -r name; do
@@ -73,12 +90,13 @@ tensor rt : i8[x = 4, mesh = 3]
 %x = input x : [mesh/x, x] partial(plan)
 %rt = input rt : [x/plan, mesh]
 %mesh = all_reduce %x over (plan) : [mesh/x, x]
-%1 = all_to_all %mesh over (x) from mesh to x : [mesh, x/x]
+%run = all_to_all %mesh over (x) from mesh to x : [mesh, x/x]
 %status = all_gather %rt over (plan) dim x : [x, mesh]
-%2 = slice %status over (x, plan) dim mesh : [x, mesh/x/plan]
-output x = %1
-output plan = %2
-output arena = %2
+%destroy = slice %status over (x, plan) dim mesh : [x, mesh/x/plan]
+output x = %run
+output run = %rt
+output plan = %destroy
+output arena = %destroy
 output comm = %rt
 END
     expect 0 "the name $name" "$CHIMERAC" -q -O0 --driver -o "n-$name.c" "n-$name.ir" &&

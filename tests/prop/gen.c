@@ -186,9 +186,9 @@ static void write_grid(Gen *g, int32_t n)
 {
     const char *between = "";
     for (int32_t dims = 1 + below(g, 3); dims > 0; dims--) {
-        int32_t part = n;
-        while (dims > 1 && (part = 1 + below(g, n), n % part != 0))
-            ;
+        int32_t part = dims > 1 ? 1 + below(g, n) : n;
+        while (n % part != 0)
+            part = 1 + below(g, n);
         chm_out_printf(g->out, "%s%d", between, (int)part);
         between = " x ";
         n /= part;

@@ -3,9 +3,10 @@
  * test_driver.c - a program of the shape that the compiler emits with --driver: tensor-parallel sums handed to the next
  * pipeline stage, and a second tensor that stays partial on one axis.
  *
- *   mpirun -n 8 test_driver f32|bf16|i8|wrong [driver options]
+ *   mpirun -n 8 test_driver f32|bf16|i8|wrong|same [driver options]
  *
- * 'wrong' runs an optimized schedule with a fault on one rank, to see the driver find it.
+ * 'wrong' runs an optimized schedule with a fault on one rank, to see the driver find it; 'same' runs one schedule
+ * twice.
  */
 #include "chrt_driver.h"
 
@@ -73,7 +74,7 @@ static int create(MPI_Comm comm, void **plan, char *message)
 
 static ChrtStatus enter(Plan *p, const void *const *in, void *const *out)
 {
-    return chrt_enter(p->rt, 4,
+    return chrt_enter(p->rt, 2, 2,
                       (const ChrtBuffer[]){
                           {"x", &type_x0, in[0]},
                           {"y", &type_y0, in[1]},
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
 {
     static const ChrtDriverInput inputs[] = {{"x", &type_x0, 0}, {"y", &type_y0, 1}};
     static const ChrtDriverOutput outputs[] = {{"x2", &type_x2, 0}, {"y1", &type_y1, 1}};
-    static const ChrtDriver driver = {
+    static ChrtDriver driver = {
         .plan = "test",
         .mesh = &mesh,
         .ninputs = 2,
@@ -156,6 +157,10 @@ int main(int argc, char **argv)
     ChrtType *types[] = {&type_x0, &type_x1, &type_1, &type_2, &type_x2, &type_y0, &type_y1};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         types[i]->dtype = dtype;
+    if (argc > 1 && !strcmp(argv[1], "same")) {
+        driver.optimized = driver.baseline;
+        driver.same = true;
+    }
     if (argc > 1)
         argv[1] = argv[0];
     return chrt_driver_main(argc - 1, argv + 1, &driver);

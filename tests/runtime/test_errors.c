@@ -118,7 +118,11 @@ static void test_create(void)
     st = chrt_create(MPI_COMM_WORLD, &small, groups, 1, 1, "errors", &rt, NULL);
     demand("no message", st, CHRT_ERR_RANKS, "", "");
     st = chrt_create(MPI_COMM_WORLD, &mesh, groups, 2, rank == 2 ? 7 : 8, "errors", &rt, message);
-    demand("schedule", st, CHRT_ERR_SCHEDULE, message, "not the same schedule on every rank");
+    demand("schedule", st, CHRT_ERR_SCHEDULE, message, "not the same schedule on every rank: rank 2 (hash ");
+    demand("schedule", st, CHRT_ERR_SCHEDULE, message, ") is the lowest of 1 that differs from rank 0 (hash ");
+    st = chrt_create(MPI_COMM_WORLD, &mesh, groups, 2, rank > 0 ? 7 : 8, "errors", &rt, message);
+    demand("schedules", st, CHRT_ERR_SCHEDULE, message, "rank 1 (hash ");
+    demand("schedules", st, CHRT_ERR_SCHEDULE, message, ") is the lowest of 3 that differ from rank 0 (hash ");
     st = chrt_create(MPI_COMM_WORLD, rank == 1 ? &flat : &mesh, groups, rank == 1 ? 1 : 2, 1, "errors", &rt, message);
     demand("mesh", st, CHRT_ERR_SCHEDULE, message, "not the same schedule");
     st = chrt_create(MPI_COMM_WORLD, rank == 3 ? &small : &mesh, groups, 1, 1, "errors", &rt, message);
@@ -129,14 +133,78 @@ static void test_create(void)
     demand("axis", st, CHRT_ERR_GROUP, message, "an axis that the mesh lacks");
 }
 
+/* Refused before MPI sees it: MPI ends the program. */
+static void test_no_comm(void)
+{
+    ChrtCtx *rt;
+    char message[CHRT_MESSAGE_BYTES] = "";
+    ChrtStatus st = chrt_create(MPI_COMM_NULL, &mesh, groups, 2, 1, "errors", &rt, message);
+    demand("null", st, CHRT_ERR_COMM, message, "create: plan 'errors': the communicator is MPI_COMM_NULL");
+    st = chrt_create(MPI_COMM_NULL, &mesh, groups, 2, 1, "errors", &rt, NULL);
+    demand("null", st, CHRT_ERR_COMM, rt ? "" : "none", "none");
+    MPI_Comm half, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &inter);
+    st = chrt_create(inter, &mesh, groups, 2, 1, "errors", &rt, message);
+    demand("inter", st, CHRT_ERR_COMM, message, "the communicator is an intercommunicator");
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    demand("no context", chrt_enter(NULL, 0, 0, NULL), CHRT_ERR_PLAN, chrt_error_message(NULL), "there is no plan");
+}
+
+static void overlap(ChrtCtx *rt, const ChrtBuffer *buffers, ChrtStatus wanted, const char *text)
+{
+    ChrtStatus st = chrt_enter(rt, 2, 2, buffers);
+    demand("overlap", st, wanted, wanted ? chrt_error_message(rt) : "", text);
+}
+
+static void test_overlap(void)
+{
+    ChrtCtx *rt = make();
+    char *at = (char *)in, *to = (char *)out;
+    overlap(rt, (const ChrtBuffer[]){{"x", &whole, at}, {"y", &whole, at + 4}, {"u", &whole, to}, {"v", &at_a0, NULL}},
+            CHRT_ERR_NULL, "buffer 'v' is NULL on rank 0");
+    overlap(rt,
+            (const ChrtBuffer[]){{"x", &whole, at}, {"y", &whole, at}, {"u", &split_b, to}, {"v", &split_b, to + 16}},
+            CHRT_OK, "");
+    overlap(
+        rt,
+        (const ChrtBuffer[]){
+            {"x", &whole, at}, {"y", &whole, at}, {"u", &split_b, to}, {"v", &split_b, rank == 3 ? to + 15 : to + 16}},
+        CHRT_ERR_OVERLAP, "enter: output 'v' overlaps output 'u' on rank 3");
+    overlap(
+        rt,
+        (const ChrtBuffer[]){
+            {"x", &whole, at}, {"y", &whole, at}, {"u", &split_b, rank == 1 ? at + 8 : to}, {"v", &split_b, to + 16}},
+        CHRT_ERR_OVERLAP, "enter: output 'u' overlaps input '");
+    overlap(
+        rt,
+        (const ChrtBuffer[]){{"x", &whole, at}, {"y", &split_b, to + 12}, {"u", &whole, to}, {"v", &at_a0, other_out}},
+        CHRT_ERR_OVERLAP, "output 'u' overlaps input 'y' on rank 0, where their blocks have 32 and 16 bytes");
+    /* Where a value is absent its pointer is not looked at. */
+    overlap(rt, (const ChrtBuffer[]){{"x", &at_a1, at}, {"y", &whole, other_out}, {"u", &at_a0, at}, {"v", &whole, to}},
+            CHRT_OK, "");
+    demand("in place", chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"x", &whole, in}, {"y", &whole, in}}),
+           CHRT_ERR_OVERLAP, chrt_error_message(rt), "output 'y' overlaps input 'x' on rank 0");
+    ChrtBuffer many[100];
+    static float memory[100][8];
+    for (int i = 0; i < 100; i++)
+        many[i] = (ChrtBuffer){"many", &whole, memory[i * 37 % 100]};
+    demand("many", chrt_enter(rt, 50, 50, many), CHRT_OK, "", "");
+    many[99].at = memory[0];
+    demand("many", chrt_enter(rt, 50, 50, many), CHRT_ERR_OVERLAP, chrt_error_message(rt), "'many' on rank 0");
+    chrt_destroy(rt);
+}
+
 static void test_enter(void)
 {
     ChrtCtx *rt = make();
     unsigned char *arena;
-    ChrtStatus st = chrt_enter(rt, 2, (const ChrtBuffer[]){{"x", &whole, in}, {"y", &split_b, rank == 1 ? NULL : out}});
+    ChrtStatus st =
+        chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"x", &whole, in}, {"y", &split_b, rank == 1 ? NULL : out}});
     demand("enter", st, CHRT_ERR_NULL, chrt_error_message(rt),
            "buffer 'y' is NULL on rank 1, where its block has 16 bytes");
-    st = chrt_enter(rt, 2, (const ChrtBuffer[]){{"x", &at_a1, rank < 2 ? NULL : in}, {"y", &split_b, out}});
+    st = chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"x", &at_a1, rank < 2 ? NULL : in}, {"y", &split_b, out}});
     demand("enter after an error", st, CHRT_OK, "", "");
     st = chrt_arena(rt, rank == 3 ? INT64_MAX : 100, &arena);
     demand("arena", st, CHRT_ERR_MEMORY, chrt_error_message(rt), rank == 3 ? "on this rank" : "on another rank");
@@ -228,10 +296,15 @@ static void broken_by(bool *arm, const ChrtStep *step, const ChrtCut *cut, const
     *arm = true;
     ChrtStatus st = chrt_run(task, in, out);
     *arm = false;
+    char first[CHRT_MESSAGE_BYTES], again[CHRT_MESSAGE_BYTES + 32];
     demand(text, st, CHRT_ERR_MPI, chrt_error_message(rt), ": ");
-    demand(text, chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
-    demand(text, chrt_wait(started), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
-    demand(text, chrt_enter(rt, 0, NULL), CHRT_ERR_MPI, chrt_error_message(rt), ": ");
+    snprintf(first, sizeof first, "%s", chrt_error_message(rt));
+    snprintf(again, sizeof again, "an earlier op failed: %s", first);
+    demand(text, chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt), again);
+    demand(text, chrt_wait(started), CHRT_ERR_MPI, chrt_error_message(rt), again);
+    demand(text, chrt_enter(rt, 0, 0, NULL), CHRT_ERR_MPI, chrt_error_message(rt), again);
+    if (strcmp(chrt_error_message(rt), again) != 0)
+        fail(text, "says it twice", chrt_error_message(rt));
     chrt_destroy(rt);
 }
 
@@ -251,9 +324,11 @@ static void test_injected(void)
         demand("shift", st, CHRT_ERR_MPI, chrt_error_message(rt), "shift %8: ");
     else
         demand("shift", st, CHRT_OK, "", "");
-    st = chrt_enter(rt, 0, NULL);
+    st = chrt_enter(rt, 0, 0, NULL);
     demand("enter when one is broken", st, CHRT_ERR_MPI, chrt_error_message(rt),
-           rank < 2 ? "shift %8" : "another rank");
+           rank < 2 ? "an earlier op failed: shift %8" : "an earlier op failed on another rank");
+    demand("run when another is broken", chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt),
+           "an earlier op");
     chrt_destroy(rt);
 }
 
@@ -278,7 +353,8 @@ static void test_library(void)
     st = chrt_run(scatter, in, out);
     armed.reduce_scatter = false;
     demand("reduce_scatter", st, CHRT_ERR_MPI, chrt_error_message(rt), "reduce_scatter %6: ");
-    demand("broken", chrt_run(sum, in, out), CHRT_ERR_MPI, chrt_error_message(rt), "reduce_scatter %6: ");
+    demand("broken", chrt_run(sum, in, out), CHRT_ERR_MPI, chrt_error_message(rt),
+           "an earlier op failed: reduce_scatter %6: ");
     chrt_destroy(rt);
 
     rt = make();
@@ -314,7 +390,7 @@ static int create(MPI_Comm comm, void **plan, char *message)
 static int run(void *plan, const void *const *inputs, void *const *outputs)
 {
     Plan *p = plan;
-    ChrtStatus st = chrt_enter(p->rt, 1, (const ChrtBuffer[]){{"x", &partial_b, inputs[0]}});
+    ChrtStatus st = chrt_enter(p->rt, 1, 0, (const ChrtBuffer[]){{"x", &partial_b, inputs[0]}});
     if (st < 0)
         return st;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -352,7 +428,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     test_create();
+    test_no_comm();
     test_enter();
+    test_overlap();
     test_prepare();
     test_start();
     test_injected();

@@ -153,7 +153,7 @@ static void run_task(const Case *c, int32_t rank, ChrtCtx *rt, const void *in, v
     for (int run = 0; run < 3 && status == CHRT_OK; run++) {
         if (out_bytes)
             memset(out, 0xA5, out_bytes);
-        status = chrt_enter(rt, 2, (const ChrtBuffer[]){{"in", &c->from, in}, {"out", &c->to, out}});
+        status = chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"in", &c->from, in}, {"out", &c->to, out}});
         if (status == CHRT_OK && run < 2)
             status = chrt_run(task, in, out);
         if (status == CHRT_OK && run == 2)

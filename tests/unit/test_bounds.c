@@ -390,6 +390,17 @@ static void test_module_adds_tensors(void)
     chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, on_the_way, "[e/dp/sp, s, h]"), "x1");
     chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, y, "[e, s/dp, h/sp]"), "y1");
     CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), 4 * 4096 * 7 / 32);
+
+    /* On two nodes of four that share a wire, a quarter of each tensor must come in. */
+    ChmTopology nodes = {.nlevels = 2,
+                         .level = {{.group_ranks = 4, .bandwidth_bytes_per_s = 1e12},
+                                   {.group_ranks = 8, .bandwidth_bytes_per_s = 1e9, .shared = true}}};
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 / 2 / 1e9, 1e-15);
+    /* Nodes of two need a quarter of each and hold a quarter of that. */
+    nodes.level[0].group_ranks = 2;
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 * 3 / 16 * 2 / 1e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &chm_default_topology, m), 4 * 4096 * 7 / 32 / 25e9,
+                           1e-15);
     chm_module_free(m);
     world_fini(&w);
 }

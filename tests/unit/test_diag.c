@@ -499,10 +499,16 @@ static void test_did_you_mean(void)
 {
     UNIT_SAME_TEXT(suggest("all_gahter"), "all_gather"); /* a swap is one edit */
     UNIT_SAME_TEXT(suggest("allreduce"), "all_reduce");
+    UNIT_SAME_TEXT(suggest("AllReduce"), "all_reduce"); /* only '_' and case differ */
+    UNIT_SAME_TEXT(suggest("ALL_REDUCE"), "all_reduce");
+    UNIT_SAME_TEXT(suggest("s_l_i_c_e"), "slice");
+    UNIT_SAME_TEXT(suggest("X"), "x");
     UNIT_SAME_TEXT(suggest("reduce"), "(none)"); /* 4 edits, 3 allowed */
     UNIT_SAME_TEXT(suggest("slcie"), "slice");
     UNIT_SAME_TEXT(suggest("shit"), "shift");
-    UNIT_SAME_TEXT(suggest("pp"), "tp"); /* a tie: the first */
+    UNIT_SAME_TEXT(suggest("hift"), "shift");
+    UNIT_SAME_TEXT(suggest("hit"), "(none)"); /* of a word of up to 4 letters two edits leave too little */
+    UNIT_SAME_TEXT(suggest("pp"), "tp");      /* a tie: the first */
     UNIT_SAME_TEXT(suggest("pd"), "dp");
     UNIT_SAME_TEXT(suggest("y"), "(none)"); /* nothing would be left of it */
     UNIT_SAME_TEXT(suggest("x1"), "x");

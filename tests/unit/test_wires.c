@@ -210,7 +210,7 @@ static void test_wires_agree_with_ranks(void)
         {"[x/b/a, y]", "[x, y]"},
         {"[x/a/b, y]", "[x, y/a/b]"},
         {"[x, y/a] at(b=3)", "[x, y/a] at(b=1)"},
-        {"[x] at(b=3)", "[x]"},
+        {"[x, y] at(b=3)", "[x, y]"},
         {"[x, y] partial(a)", "[x, y] at(a=1)"},
         {"[x/b, y] partial(a)", "[x/b, y]"},
     };
