@@ -30,16 +30,18 @@ typedef struct Cutting {
 } Cutting;
 
 /* What the chain loads, op by op; the number of ops that communicate. */
-static int32_t load_of(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
+static int32_t measure_load(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
 {
-    ChmTraffic t;
+    ChmTraffic *t = chm_rewrite_traffic(w);
     int32_t communicate = 0;
-    chm_traffic_init(&t, &w->m->arena, w->env->topology, w->m->mesh);
-    chm_pipeline_init(load, &w->m->arena, &t);
+    if (load->each_wire_s)
+        chm_pipeline_clear(load);
+    else
+        chm_pipeline_init(load, &w->m->arena, t);
     for (int32_t i = 0; i < moves->len; i++) {
-        chm_traffic_measure(&t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
-        chm_pipeline_add(load, &t, 1);
-        communicate += t.step_total_sent > 0;
+        chm_traffic_measure(t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
+        chm_pipeline_add(load, t, 1);
+        communicate += t->step_total_sent > 0;
     }
     return communicate;
 }
@@ -108,13 +110,13 @@ static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, 
     return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
 }
 
-static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
+/* The storage of 'load' serves all chains of a run. */
+static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, ChmPipeline *load)
 {
     const ChmType *from = head->operand->type, *to = tail->result->type;
-    ChmPipeline load;
-    if (load_of(w, from, moves, &load) < 2)
+    if (measure_load(w, from, moves, load) < 2)
         return; /* nothing to overlap */
-    Cutting cut = choose(w, from, to, &load);
+    Cutting cut = choose(w, from, to, load);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
@@ -152,13 +154,14 @@ int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
 {
     ChmRewrite w;
     ChmMoves moves = {0};
+    ChmPipeline load = {0};
     chm_rewrite_init(&w, m, env, "pipeline");
     for (ChmOp *op = m->last; op; op = op->prev) {
         if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
             continue;
         ChmOp *head = chm_find_chain(&w, op, &moves);
         if (moves.len >= 2)
-            consider(&w, head, op, &moves);
+            consider(&w, head, op, &moves, &load);
     }
     return w.changes;
 }

@@ -19,11 +19,16 @@ ChmMove chm_op_move(const ChmOp *op)
     return (ChmMove){op->operand->type->layout, {op->code, op->attrs, op->result->type->layout}};
 }
 
-ChmPrice chm_moves_price(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n)
+ChmTraffic *chm_rewrite_traffic(ChmRewrite *w)
 {
     if (!w->traffic.sent)
         chm_traffic_init(&w->traffic, &w->m->arena, w->env->topology, w->m->mesh);
-    chm_traffic_clear(&w->traffic);
+    return &w->traffic;
+}
+
+ChmPrice chm_moves_price(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n)
+{
+    chm_traffic_clear(chm_rewrite_traffic(w));
     for (int32_t i = 0; i < n; i++)
         chm_traffic_add(&w->traffic, type->shape, type->dtype, moves[i].from, &moves[i].step);
     return chm_traffic_price(&w->traffic);

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 enum { MAX_AXES = 4, MAX_DIMS = 3, MAX_VALUES = 16 };
-enum { MAX_RANKS_ON_WIRES = 12 }; /* routes take long on any machine but one switch */
+enum { MAX_RANKS_ON_WIRES = 8 }; /* routes take long on any machine but one switch */
 
 static const char *const axis_names[MAX_AXES] = {"dp", "tp", "pp", "ep"};
 static const char *const dim_names[MAX_DIMS] = {"seq", "hidden", "expert"};
@@ -108,6 +108,19 @@ static Layout next_layout(Gen *g, const Layout *from)
         set_axis(g, &l, a, from->partial[a] && afresh);
     }
     return l;
+}
+
+/* A sum that the next stage is to have whole: where chunks pay, if anywhere. False where no two axes serve. */
+static bool next_stage(Gen *g, Layout *from, Layout *to)
+{
+    int32_t sum = below(g, g->naxes), stage = below(g, g->naxes);
+    *from = *to = (Layout){0};
+    if (sum == stage || g->size[sum] < 2 || g->size[stage] < 2)
+        return false;
+    from->partial[sum] = true;
+    from->pinned[stage] = to->pinned[stage] = true;
+    to->pin[stage] = 1;
+    return true;
 }
 
 static void write_partial(const Gen *g, const Layout *l)
@@ -278,13 +291,16 @@ static void write_chain(Gen *g, char name)
 {
     Layout layouts[MAX_VALUES];
     int32_t arrows = 1 + below(g, 6);
-    layouts[0] = input_layout(g);
+    bool stages = g->even && chance(g, 60) && next_stage(g, &layouts[0], &layouts[1]);
+    if (!stages)
+        layouts[0] = input_layout(g);
     chm_out_printf(g->out, "  %c0 = input %c ", name, name);
     write_layout(g, &layouts[0]);
     chm_out_puts(g->out, ";\n");
     for (int32_t v = 1; v <= arrows; v++) {
         int32_t from = chance(g, 75) ? v - 1 : below(g, v);
-        layouts[v] = next_layout(g, &layouts[from]);
+        if (v > 1 || !stages)
+            layouts[v] = next_layout(g, &layouts[from]);
         chm_out_printf(g->out, "  %c%d = %c%d -> ", name, (int)v, name, (int)from);
         write_layout(g, &layouts[v]);
         chm_out_puts(g->out, ";\n");
