@@ -433,6 +433,38 @@ static void time_on_wires(ChmTraffic *t)
         t->step_message_s = t->step_rank_s[r] > t->step_message_s ? t->step_rank_s[r] : t->step_message_s;
 }
 
+/* Short messages of a group go straight to all its members at once and wait for one latency, twice in all_reduce.
+ * Longer ones go round the ring; or they share the receiver's wire, so that as many wait as there are. */
+static void settle_rounds(ChmTraffic *t, ChmOpcode code)
+{
+    int64_t few = 1, many = t->step_rounds;
+    switch (code) {
+    case CHM_OP_EXCHANGE:
+    case CHM_OP_REDUCE_EXCHANGE:
+    case CHM_OP_ALL_TO_ALL:
+        many = t->step_most_sends;
+        break;
+    case CHM_OP_ALL_REDUCE:
+        few = 2;
+        break;
+    case CHM_OP_REDUCE_SCATTER:
+    case CHM_OP_ALL_GATHER:
+        break;
+    case CHM_OP_INPUT:
+    case CHM_OP_SLICE:
+    case CHM_OP_SHIFT:
+    case CHM_OP_BROADCAST:
+    case CHM_OP_REDUCE:
+    case CHM_OP_DROP:
+    case CHM_OP_PIPELINE:
+    case CHM_OP_OUTPUT:
+    case CHM_NOPS:
+        return;
+    }
+    if (many > few)
+        t->step_rounds = t->step_worst_bytes / many <= CHM_SHORT_BYTES ? few : many;
+}
+
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmStep *step)
 {
@@ -443,6 +475,7 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
         t->step_worst_bytes = chm_max64(t->step_worst_bytes, chm_max64(t->step_sent[r], t->step_received[r]));
         t->step_total_sent = chm_sat_add(t->step_total_sent, t->step_sent[r]);
     }
+    settle_rounds(t, step->code);
     if (t->wires)
         time_on_wires(t);
     else
