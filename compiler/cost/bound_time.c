@@ -178,8 +178,8 @@ double chm_bound_module_time(ChmArena *scratch, const ChmTopology *topo, const C
     chm_module_needs(scratch, m, &needs);
     double worst_s = (double)chm_bound_needs(scratch, m->mesh, &needs, 0) / chm_rank_bandwidth(topo, m->mesh);
     for (int32_t level = 1; level < topo->nlevels; level++) {
-        double time_s = (double)group_needs(scratch, topo, level - 1, m->mesh, &needs) /
-                        chm_unit_bandwidth(topo, m->mesh, level);
+        double time_s =
+            (double)group_needs(scratch, topo, level - 1, m->mesh, &needs) / chm_unit_bandwidth(topo, m->mesh, level);
         worst_s = time_s > worst_s ? time_s : worst_s;
     }
     return worst_s;
