@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example on every machine, simulated: as written, as Chimera fuses it, and ours.
 
-    sim.py CHIMERAC [--quick] [--own-only] [--jobs N] [--json FILE] [--markdown FILE] [--cache FOLDER] [PLAN...]
+    sim.py CHIMERAC [--quick | --large] [--own-only] [--jobs N] [--json FILE] [--markdown FILE] [--cache FOLDER] [PLAN...]
 
 A cell is a plan, a machine, a number of ranks and a size. Its three forms are C from the same emitter, linked to the same
 runtime: the plan at -O0, tests/bench/chimera/PLAN.ir at -O0, and the plan at -O3 for the machine. All end in the plan's own
@@ -211,7 +211,7 @@ class Bench:
 # ---- what is run
 
 
-def matrix(plans, quick, own_only):
+def matrix(plans, quick, own_only, large):
     """Cells in order of the tables."""
     cells = []
 
@@ -229,9 +229,9 @@ def matrix(plans, quick, own_only):
                 for plan in plans:
                     if plan in PAIRS:
                         add(plan, machine, 16, size)
-        for ranks in (32, 64, 256):
-            for size in ("64 MiB", "1 MiB", "64 KiB") if ranks == 32 else ("1 MiB", "64 KiB"):
-                for machine in ("switch", "nvlink_nic", "nvlink_shared_nic"):
+        for ranks in (32, 64, 256) if large else (32, 64):
+            for size in {32: tuple(SIZES), 64: ("1 MiB", "64 KiB"), 256: ("64 KiB",)}[ranks]:
+                for machine in ("switch", "nvlink_nic", "nvlink_shared_nic")[: 1 if ranks == 256 else 3]:
                     for plan in plans:
                         if plan in ("tp_sp", "tp_pp"):
                             add(plan, machine, ranks, size)
@@ -355,6 +355,7 @@ def main():
     parser.add_argument("chimerac")
     parser.add_argument("plan", nargs="*", default=[*PAIRS, *MULTI])
     parser.add_argument("--quick", action="store_true", help="64 MiB and 64 KiB, 8 or 16 ranks, four machines; library on the switch only")
+    parser.add_argument("--large", action="store_true", help="256 ranks too: minutes for each cell")
     parser.add_argument("--own-only", action="store_true", help="leave out the runs with library collectives")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at a time (2); a large one takes some gigabytes")
     parser.add_argument("--json", help="write the figures to this file too")
@@ -368,7 +369,7 @@ def main():
     else:
         bench = Bench(os.path.abspath(args.chimerac), args.cache)
         with ThreadPoolExecutor(args.jobs) as pool:
-            cells = list(pool.map(bench.run, matrix(args.plan, args.quick, args.own_only)))
+            cells = list(pool.map(bench.run, matrix(args.plan, args.quick, args.own_only, args.large)))
     text = "\n".join(report(cells)) + "\n"
     sys.stdout.write(text)
     if args.markdown:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# sim.sh [--quick] [--own-only] [--jobs N] [--markdown FILE] [--json FILE] [PLAN...]: builds with optimization into build-release/, then
+# sim.sh [--quick | --large] [--own-only] [--jobs N] [--markdown FILE] [--json FILE] [PLAN...]: builds with optimization into build-release/, then
 # runs every example on every machine of examples/topologies/ under SimGrid: as written, as Chimera fuses it, and as
 # 'chimerac -O3' does it (sim.py). Prints tables and a verdict; the figures are also in build-release/bench-sim.json.
 # --quick takes under three minutes. Simulated times do not depend on the load of this machine.
