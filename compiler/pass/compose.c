@@ -22,7 +22,7 @@
 static void say_what_stays(ChmRewrite *w, const ChmOp *head)
 {
     const ChmValue *v = head->operand;
-    if (chm_is_layout_op(v->def))
+    if (chm_is_layout_op(v->def) && v->uses > 1)
         chm_rewrite_missed(w, head, 0, "%s is not composed with %s before it: %s has another use, %s",
                            chm_op_text(w, head), chm_op_text(w, v->def), chm_value_text(w, v),
                            chm_op_text(w, chm_other_use(w->m, v, head)));

@@ -7,7 +7,10 @@
 # --quick takes under three minutes. Simulated times do not depend on the load of this machine.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-command -v smpicc >/dev/null && command -v smpirun >/dev/null || { echo "sim.sh: skipped, SimGrid (smpicc, smpirun) is not installed"; exit 0; }
+if ! command -v smpicc >/dev/null || ! command -v smpirun >/dev/null; then
+    echo "sim.sh: skipped, SimGrid (smpicc, smpirun) is not installed"
+    exit 0
+fi
 jobs=$(nproc 2>/dev/null || echo 2)
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
