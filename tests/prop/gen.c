@@ -289,7 +289,7 @@ static void write_output(const Gen *g, char name, int32_t value, const Layout *l
 /* The statements of one tensor: values name0, name1, ... */
 static void write_chain(Gen *g, char name)
 {
-    Layout layouts[MAX_VALUES];
+    Layout layouts[MAX_VALUES] = {0};
     int32_t arrows = 1 + below(g, 6);
     bool stages = g->even && chance(g, 60) && next_stage(g, &layouts[0], &layouts[1]);
     if (!stages)
