@@ -137,7 +137,7 @@ static void write_partial(const Gen *g, const Layout *l)
 
 static void write_layout(const Gen *g, const Layout *l)
 {
-    for (int32_t d = 0; d < g->ndims; d++) {
+    for (int32_t d = 0; d < g->ndims && d < MAX_DIMS; d++) {
         chm_out_printf(g->out, "%s%s", d ? ", " : "[", dim_names[d]);
         for (int32_t i = 0; i < l->split[d].n; i++)
             chm_out_printf(g->out, "/%s", axis_names[l->split[d].axis[i]]);
