@@ -133,6 +133,9 @@ void chm_report_summary(ChmJob *job)
     put_gain(out, baseline.price.worst_bytes, best.price.worst_bytes);
     chm_out_putc(out, '\n');
     put_bound(out, &best, bound);
+    if (job->topology != &chm_default_topology)
+        chm_out_printf(out, "  predicted    %.4g ms as written, %.4g ms optimized\n", baseline.price.time_s * 1e3,
+                       best.price.time_s * 1e3);
     for (int32_t i = 0; i < job->ctx.remarks.list.len && !job->options.explain; i++)
         put_finding(out, &job->ctx.remarks.list.at[i]);
 }
