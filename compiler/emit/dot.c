@@ -36,13 +36,12 @@ static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
 static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *out)
 {
     chm_out_printf(out, "    op%d [label=\"%s", (int)n, chm_ops[op->code].name);
-    const ChmShape *shape = (op->result ? op->result : op->operand)->type->shape;
-    chm_attrs_print(job->module->mesh, shape, op->code, &op->attrs, out);
     switch (chm_ops[op->code].class) {
     case CHM_CLASS_SOURCE:
         chm_out_printf(out, " %s\", shape=ellipse];\n", op->tensor->name);
         break;
     case CHM_CLASS_LAYOUT:
+        chm_attrs_print(job->module->mesh, op->result->type->shape, op->code, &op->attrs, out);
         put_body(op, out);
         put_traffic(job, op, out);
         chm_out_puts(out, "\"];\n");

@@ -161,7 +161,7 @@ void chm_module_print(ChmModule *m, ChmOut *out); /* numbers the module first; t
 void chm_op_print(const ChmModule *m, const ChmOp *op,
                   ChmOut *out);                       /* one op, no newline; the module must be numbered */
 void chm_value_print(const ChmValue *v, ChmOut *out); /* "%x0" or "%3" */
-/* " over (tp) dim seq": by the op's syntax, and nothing for a SOURCE or SINK. */
+/* " over (tp) dim seq": by the op's syntax. */
 void chm_attrs_print(const ChmMesh *mesh, const ChmShape *shape, ChmOpcode code, const ChmAttrs *attrs, ChmOut *out);
 /* A layout change without its values: "all_gather over (tp) dim seq", "exchange to [seq/tp, hidden]". */
 void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out);

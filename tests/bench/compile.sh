@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # compile.sh [--runs N] [EXAMPLE...]: builds with optimization into build-release/, then measures how long every example
-# takes to compile and how much memory (compile.py). The figures are also in build-release/bench-compile.json.
+# and a plan for 16,384 ranks take to compile and how much memory (compile.py). The figures are also in build-release/bench-compile.json.
 # Not a test: another load on the machine shows in it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1

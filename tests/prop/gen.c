@@ -137,7 +137,7 @@ static void write_partial(const Gen *g, const Layout *l)
 
 static void write_layout(const Gen *g, const Layout *l)
 {
-    for (int32_t d = 0; d < g->ndims; d++) {
+    for (int32_t d = 0; d < g->ndims && d < MAX_DIMS; d++) {
         chm_out_printf(g->out, "%s%s", d ? ", " : "[", dim_names[d]);
         for (int32_t i = 0; i < l->split[d].n; i++)
             chm_out_printf(g->out, "/%s", axis_names[l->split[d].axis[i]]);
@@ -289,7 +289,7 @@ static void write_output(const Gen *g, char name, int32_t value, const Layout *l
 /* The statements of one tensor: values name0, name1, ... */
 static void write_chain(Gen *g, char name)
 {
-    Layout layouts[MAX_VALUES];
+    Layout layouts[MAX_VALUES] = {0};
     int32_t arrows = 1 + below(g, 6);
     bool stages = g->even && chance(g, 60) && next_stage(g, &layouts[0], &layouts[1]);
     if (!stages)
