@@ -78,8 +78,11 @@ static void test_reduce_scatter(void)
     ChmTraffic t = measure(&w, CHM_OP_REDUCE_SCATTER, (ChmAttrs){.over = over(1, 0, 0)}, "[x, y] partial(tp)", CHM_F32);
     SAME_BYTES(t, {72, 72}, {72, 72}, {72, 72}, {72, 72});
     CU_ASSERT_EQUAL(t.messages, 12);
-    CU_ASSERT_EQUAL(t.step_rounds, 3);
-    world_set(&w, "tp=4", "x=5"); /* blocks 1 1 1 2 */
+    CU_ASSERT_EQUAL(t.step_rounds, 1); /* short messages go straight; */
+    world_set(&w, "tp=4", "x=65536");
+    t = measure(&w, CHM_OP_REDUCE_SCATTER, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_F32);
+    CU_ASSERT_EQUAL(t.step_rounds, 3); /* long ones round the ring */
+    world_set(&w, "tp=4", "x=5");      /* blocks 1 1 1 2 */
     t = measure(&w, CHM_OP_REDUCE_SCATTER, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
     SAME_BYTES(t, {4, 3}, {4, 3}, {4, 3}, {3, 6});
     world_set(&w, "pp=2 tp=2", "x=3"); /* pinned: only pp=1 takes part */
@@ -113,8 +116,11 @@ static void test_all_reduce(void)
     ChmTraffic t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x, y] partial(tp)", CHM_BF16);
     SAME_BYTES(t, {16, 16}, {20, 20}, {16, 16}, {20, 20});
     CU_ASSERT_EQUAL(t.messages, 24);
+    CU_ASSERT_EQUAL(t.step_rounds, 2); /* short: straight there, and straight back */
+    world_set(&w, "tp=4", "x=65536");
+    t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_BF16);
     CU_ASSERT_EQUAL(t.step_rounds, 4); /* 16-bit: one for the sums, three around the ring */
-    t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x, y] partial(tp)", CHM_F32);
+    t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_F32);
     CU_ASSERT_EQUAL(t.step_rounds, 6);
     world_set(&w, "tp=2", "x=3"); /* two ranks swap once */
     t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
