@@ -137,7 +137,10 @@ static bool pays(Trial *t, const ChmModule *m)
                     t->bound_bytes, chm_out_text(&t->ir));
     if (p.time_s < t->bound_s * (1 - 1e-9))
         return FAIL(t, "its time of %g s is below the bound of %g s\n%s", p.time_s, t->bound_s, chm_out_text(&t->ir));
-    if (chm_price_compare(&p, b) > 0)
+    /* Passes promise the time, which adds up over ops. What the worst rank moves does not: of two ways of equal time
+     * for one arrow, the lighter one may load a rank that other arrows load as well. There the driver goes back to a
+     * lower level, which tests/unit/test_job.c and the fuzz targets see to. */
+    if (p.time_s > b->time_s * (1 + 1e-9))
         return FAIL(t,
                     "it is dearer than the plan as written: %g s and %" PRId64 " bytes, against %g s and %" PRId64
                     " bytes\n%s",

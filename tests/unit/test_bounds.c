@@ -395,11 +395,11 @@ static void test_module_adds_tensors(void)
     ChmTopology nodes = {.nlevels = 2,
                          .level = {{.group_ranks = 4, .bandwidth_bytes_per_s = 1e12},
                                    {.group_ranks = 8, .bandwidth_bytes_per_s = 1e9, .shared = true}}};
-    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 / 2 / 1e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 / 2.0 / 1e9, 1e-15);
     /* Nodes of two need a quarter of each and hold a quarter of that. */
     nodes.level[0].group_ranks = 2;
-    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 * 3 / 16 * 2 / 1e9, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &chm_default_topology, m), 4 * 4096 * 7 / 32 / 25e9,
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &nodes, m), 4 * 4096 * 3 / 16.0 * 2 / 1e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(chm_bound_module_time(&w.ctx.arena, &chm_default_topology, m), 4 * 4096 * 7 / 32.0 / 25e9,
                            1e-15);
     chm_module_free(m);
     world_fini(&w);
