@@ -28,15 +28,6 @@ static void say_what_stays(ChmRewrite *w, const ChmOp *head)
                            chm_op_text(w, chm_other_use(w->m, v, head)));
 }
 
-static void remember_chain(ChmCtx *ctx, ChmOp *op, const ChmMoves *moves)
-{
-    ChmStep *steps = CHM_NEW_ARRAY(&ctx->arena, ChmStep, moves->len);
-    for (int32_t i = 0; i < moves->len; i++)
-        steps[i] = moves->at[i].step;
-    op->made_of = steps;
-    op->made_of_len = moves->len;
-}
-
 /* Whether the tail is still there. */
 static bool compose(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
 {
@@ -57,7 +48,8 @@ static bool compose(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *mov
     }
     ChmStep step = chm_arrow_exchange(from->type->layout, type->layout);
     chm_op_become(tail, from, &step);
-    remember_chain(w->m->ctx, tail, moves);
+    tail->made_of = chm_keep_steps(w, moves);
+    tail->made_of_len = moves->len;
     chm_unlink_unused(w->m, before);
     return true;
 }

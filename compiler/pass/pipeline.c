@@ -103,10 +103,7 @@ static bool can_be_cut(const ChmType *from, const ChmType *to)
 static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, const ChmMoves *moves,
                            const Cutting *cut)
 {
-    ChmStep *body = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
-    for (int32_t i = 0; i < moves->len; i++)
-        body[i] = moves->at[i].step;
-    ChmAttrs attrs = {.dim = cut->dim, .chunks = cut->chunks, .body = body, .body_len = moves->len};
+    ChmAttrs attrs = {.dim = cut->dim, .chunks = cut->chunks, .body = chm_keep_steps(w, moves), .body_len = moves->len};
     return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
 }
 

@@ -63,6 +63,14 @@ ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
     return head;
 }
 
+const ChmStep *chm_keep_steps(ChmRewrite *w, const ChmMoves *moves)
+{
+    ChmStep *steps = CHM_NEW_ARRAY(&w->m->ctx->arena, ChmStep, moves->len);
+    for (int32_t i = 0; i < moves->len; i++)
+        steps[i] = moves->at[i].step;
+    return steps;
+}
+
 void chm_unlink_unused(ChmModule *m, ChmOp *op)
 {
     while (chm_is_layout_op(op) && op->result->uses == 0) {

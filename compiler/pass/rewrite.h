@@ -42,6 +42,8 @@ void chm_unlink_unused(ChmModule *m, ChmOp *op);
 /* The chain of layout changes that ends with 'tail', as far as nothing else uses its middles: its first op, and its ops
  * in order. A pipeline is no part of a chain. O(length) */
 ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves);
+/* The steps of the moves, in the context's arena: clones of the module share them. */
+const ChmStep *chm_keep_steps(ChmRewrite *w, const ChmMoves *moves);
 
 /* Values that another value stands for, when a pass goes through the module once, in order. */
 typedef struct ChmRenames {
