@@ -8,6 +8,7 @@
 # Exit status 77 where something is missing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck disable=SC1091 # it is looked at by itself
 . tests/bench/bench.inc
 if ! command -v mpicc.openmpi >/dev/null 2>&1; then
     echo "overhead.sh: skipped, needs Open MPI"
