@@ -28,8 +28,8 @@ SCHEDULES = {"tp_sp_written": "all_reduce, slice", "tp_sp": "reduce_scatter", "t
              "pp_sp": "exchange, no copies", "pp_ep": "exchange, strided"}
 FORMS = ("emitted", "hand", "entering")
 SIZES = {"64 KiB": ({"seq": 256, "hidden": 64, "slot": 128, "expert": 8}, 400),
-         "1 MiB": ({"seq": 1024, "hidden": 256, "slot": 128, "expert": 8}, 200),
-         "16 MiB": ({"seq": 2048, "hidden": 2048, "slot": 256, "expert": 8}, 40)}
+         "1 MiB": ({"seq": 1024, "hidden": 256, "slot": 128, "expert": 8}, 120),
+         "16 MiB": ({"seq": 2048, "hidden": 2048, "slot": 256, "expert": 8}, 12)}
 BAR = 1.03
 OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}  # which containers do not allow
