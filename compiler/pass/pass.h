@@ -6,7 +6,7 @@
 #ifndef CHM_PASS_PASS_H
 #define CHM_PASS_PASS_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 #include "ir/expect.h"
 
 typedef enum ChmProps {                              /* properties of a module, as bits */
@@ -16,7 +16,8 @@ typedef enum ChmProps {                              /* properties of a module, 
 
 typedef struct ChmPassEnv {
     const ChmTopology *topology;
-    int32_t chunks; /* of every pipeline, as far as it can be cut so; 0: by cost */
+    ChmPricer *pricer; /* on it, for the module's mesh; NULL: each pass makes its own */
+    int32_t chunks;    /* of every pipeline, as far as it can be cut so; 0: by cost */
     ChmRemarks *remarks;
 } ChmPassEnv;
 
@@ -42,7 +43,8 @@ typedef struct ChmPassStat {
 
 typedef struct ChmPassOptions {
     const ChmTopology *topology;
-    int32_t chunks; /* --chunks; 0: by cost */
+    ChmPricer *pricer; /* on it, for the module's mesh; may be NULL */
+    int32_t chunks;    /* --chunks; 0: by cost */
     bool verify_each;
     /* Called after each pass when not NULL: the driver's --print-after / --print-changed. */
     void (*after)(void *user, const ChmPass *pass, ChmModule *m, int32_t changes);

@@ -16,7 +16,7 @@
  * chunk through the others, and the latency of every chunk. Legal where the splits of the dim at the two ends of the
  * chain are the same or one goes on from the other, and the chunks divide it; no other op may use what lies between.
  *
- * Contract: CHM_PROP_CANONICAL and CHM_PROP_NO_DEAD in, and they stay. O(ops * (ops + ranks)).
+ * Contract: CHM_PROP_CANONICAL and CHM_PROP_NO_DEAD in, and they stay. O(ops * ops), and what pricing a chain takes.
  */
 #include "pass/passes.h"
 #include "pass/rewrite.h"
@@ -29,21 +29,16 @@ typedef struct Cutting {
     double time_s;
 } Cutting;
 
-/* What the chain loads, op by op; the number of ops that communicate. */
-static int32_t measure_load(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
+/* What the chain loads; NULL when fewer than two of its ops communicate, so that there is nothing to overlap. */
+static const ChmPipeline *measure_load(ChmRewrite *w, const ChmType *type, const ChmMoves *moves)
 {
-    ChmTraffic *t = chm_rewrite_traffic(w);
-    int32_t communicate = 0;
-    if (load->each_wire_s)
-        chm_pipeline_clear(load);
-    else
-        chm_pipeline_init(load, &w->m->arena, t);
-    for (int32_t i = 0; i < moves->len; i++) {
-        chm_traffic_measure(t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
-        chm_pipeline_add(load, t, 1);
-        communicate += t->step_total_sent > 0;
-    }
-    return communicate;
+    ChmSteps steps = {0};
+    int32_t communicate;
+    for (int32_t i = 0; i < moves->len; i++)
+        CHM_PUSH(&w->m->arena, &steps, moves->at[i].step);
+    const ChmPipeline *load =
+        chm_pricer_load(chm_rewrite_pricer(w), type->shape, type->dtype, moves->at[0].from, &steps, &communicate);
+    return communicate < 2 ? NULL : load;
 }
 
 /* The largest number of chunks up to 'limit' that divide the dim at its finer end. */
@@ -107,12 +102,12 @@ static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, 
     return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
 }
 
-/* The storage of 'load' serves all chains of a run. */
-static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, ChmPipeline *load)
+static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
 {
     const ChmType *from = head->operand->type, *to = tail->result->type;
-    if (measure_load(w, from, moves, load) < 2)
-        return; /* nothing to overlap */
+    const ChmPipeline *load = measure_load(w, from, moves);
+    if (!load)
+        return;
     Cutting cut = choose(w, from, to, load);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
@@ -151,14 +146,13 @@ int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
 {
     ChmRewrite w;
     ChmMoves moves = {0};
-    ChmPipeline load = {0};
     chm_rewrite_init(&w, m, env, "pipeline");
     for (ChmOp *op = m->last; op; op = op->prev) {
         if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
             continue;
         ChmOp *head = chm_find_chain(&w, op, &moves);
         if (moves.len >= 2)
-            consider(&w, head, op, &moves, &load);
+            consider(&w, head, op, &moves);
     }
     return w.changes;
 }

@@ -49,8 +49,7 @@ static Way way_as_is(Routing *r, const ChmOp *op)
         CHM_PUSH(&r->w.m->arena, &way.steps, op->made_of[i]);
     if (op->made_of_len == 0)
         CHM_PUSH(&r->w.m->arena, &way.steps, ((ChmStep){op->code, op->attrs, op->result->type->layout}));
-    way.price =
-        chm_steps_price(&r->w.m->ctx->scratch, r->w.env->topology, type->shape, type->dtype, type->layout, &way.steps);
+    way.price = chm_pricer_steps(chm_rewrite_pricer(&r->w), type->shape, type->dtype, type->layout, &way.steps);
     return way;
 }
 
@@ -177,8 +176,9 @@ static int32_t sweep(Routing *r)
 
 int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
 {
-    Routing r = {.router = chm_router_new(&m->arena, m->ctx, env->topology)};
+    Routing r = {0};
     chm_rewrite_init(&r.w, m, env, "route");
+    r.router = chm_router_new(&m->arena, m->ctx, env->topology, chm_rewrite_pricer(&r.w));
     /* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
     for (int32_t n = sweep(&r); n > 0; n = sweep(&r))
         r.w.changes += n;

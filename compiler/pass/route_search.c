@@ -463,14 +463,17 @@ struct ChmRouter {
     ChmCtx *ctx;
     ChmArena *arena;
     const ChmTopology *topology;
+    ChmPricer *pricer;
     ChmMap results;
+    ChmMap reduced; /* what was found on meshes of the moving axes: stages and tensors have many arrows in common */
 };
 
-ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology)
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology, ChmPricer *pricer)
 {
     ChmRouter *r = CHM_NEW(arena, ChmRouter);
-    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology};
+    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology, .pricer = pricer};
     chm_map_init(&r->results, arena);
+    chm_map_init(&r->reduced, arena);
     return r;
 }
 
@@ -512,6 +515,28 @@ static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, co
     return false;
 }
 
+/* The search on the mesh of the moving axes, done once for all arrows that are the same there. The machine depends on
+ * the axes that move and on those that stay pinned. */
+static const ChmRoute *find_reduced(ChmRouter *r, const ChmTopology *machine, const RouteSpace *full,
+                                    const RouteSpace *reduced, ChmDtype dtype, bool exchanges)
+{
+    struct Key {
+        const ChmShape *shape;
+        const ChmLayout *from, *to;
+        ChmAxes moving, pinned;
+        int32_t dtype, exchanges;
+    } key = {
+        reduced->shape, reduced->from, reduced->to, full->moving, full->from->pinned & full->to->pinned & ~full->moving,
+        (int32_t)dtype, exchanges};
+    ChmRoute *route = chm_map_get(&r->reduced, &key, sizeof key);
+    if (!route) {
+        route = CHM_NEW(r->arena, ChmRoute);
+        find(r, machine, reduced, dtype, exchanges, route);
+        chm_map_put(&r->reduced, &key, sizeof key, route);
+    }
+    return route;
+}
+
 /* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
  * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
 static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
@@ -525,28 +550,25 @@ static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype,
         find(r, r->topology, full, dtype, true, route);
         return;
     }
-    ChmRoute part = {0};
     const ChmTopology *machine = fits ? &folded : &chm_default_topology;
-    find(r, machine, &reduced, dtype, true, &part);
-    route_space_lift(full, r->arena, &part.steps, &route->steps);
-    if (too_many_pieces(r->topology, full, &route->steps)) { /* then the best way of plain ops */
-        part = (ChmRoute){0};
-        find(r, machine, &reduced, dtype, false, &part);
+    const ChmRoute *part = find_reduced(r, machine, full, &reduced, dtype, true);
+    route_space_lift(full, r->arena, &part->steps, &route->steps);
+    bool plain = too_many_pieces(r->topology, full, &route->steps);
+    if (plain) { /* then the best way of plain ops */
+        part = find_reduced(r, machine, full, &reduced, dtype, false);
         route->steps = (ChmSteps){0};
-        route_space_lift(full, r->arena, &part.steps, &route->steps);
-        part.exact = false;
+        route_space_lift(full, r->arena, &part->steps, &route->steps);
     }
-    route->exact = part.exact && same && fits;
+    route->exact = part->exact && !plain && same && fits;
 }
 
 /* What a search on a smaller mesh found may be dearer on the true one. */
 static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
     ChmSteps steps = {0};
-    ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
-    ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
+    ChmPrice price = chm_pricer_steps(r->pricer, full->shape, dtype, full->from, &steps);
+    route->price = chm_pricer_steps(r->pricer, full->shape, dtype, full->from, &route->steps);
     if (chm_price_compare(&price, &route->price) < 0) {
         route->steps = steps;
         route->price = price;
@@ -573,7 +595,7 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
         find_somewhere(r, &full, dtype, route);
         route->exact = route->exact && all;
         if (route->exact)
-            route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+            route->price = chm_pricer_steps(r->pricer, shape, dtype, from, &route->steps);
         else
             price_against_baseline(r, &full, dtype, route);
         chm_arena_fini(scratch);
@@ -581,16 +603,4 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
     }
     chm_map_put(&r->results, &key, sizeof key, route);
     return route;
-}
-
-ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
-                         const ChmLayout *from, const ChmSteps *steps)
-{
-    ChmTraffic t;
-    chm_traffic_init(&t, arena, topology, from->mesh);
-    for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
-        from = steps->at[i].to;
-    }
-    return chm_traffic_price(&t);
 }

@@ -114,8 +114,11 @@ static void optimize(ChmJob *job)
 
 static void emit(ChmJob *job)
 {
-    ChmEmitJob e = {
-        .module = job->best, .baseline = job->baseline, .topology = job->topology, .arena = &job->ctx.arena};
+    ChmEmitJob e = {.module = job->best,
+                    .baseline = job->baseline,
+                    .topology = job->topology,
+                    .pricer = job->pricer,
+                    .arena = &job->ctx.arena};
     for (const ChmEmitter *row = chm_emitters; row->name; row++) {
         e.driver = row->takes_driver;
         chm_out_fini(&job->text);
