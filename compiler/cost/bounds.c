@@ -5,7 +5,7 @@
  *   - the worst rank's in;
  *   - the joint out of a set of replicas over their number. Over several tensors whose replicas are other sets: the
  *     joint out of all sets inside one larger set, over the size of that;
- *   - all transfers over the number of ranks at which the value is present, first or last.
+ *   - what a set of ranks sends, or receives, together, over their number: bound_parties.c.
  *
  * Outputs of one tensor that leave different axes partial are owed different sums, which no transfer need share and
  * some may: each kind is judged by itself, and the greatest figure of each rank, set and total counts. Likewise what is
@@ -36,18 +36,17 @@ typedef struct Bound {
     const ChmMesh *mesh;
     ChmAxes inside; /* of units of ranks that count as one, at the lowest; else 0 */
     int64_t *in;    /* by rank, bytes, over tensors */
-    bool *present;
-    int64_t total;
+    ChmParties parties;
     Senders senders[SETS_MAX];
     int32_t nsenders;
     int64_t *elems_in, *elems_out, *most_in, *most_out; /* of one turn; of one tensor */
 } Bound;
 
-static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh, ChmAxes inside)
+static void bound_init(Bound *b, ChmArena *scratch, const ChmMesh *mesh, const ChmNeeds *needs, ChmAxes inside)
 {
     *b = (Bound){.scratch = scratch, .mesh = mesh, .inside = inside};
+    chm_parties_find(&b->parties, scratch, mesh, needs, inside);
     b->in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
-    b->present = CHM_NEW_ARRAY(scratch, bool, mesh->ranks);
     b->elems_in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
     b->elems_out = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
     b->most_in = CHM_NEW_ARRAY(scratch, int64_t, mesh->ranks);
@@ -115,44 +114,32 @@ static void take_targets(Bound *b, ChmDemand *x, const ChmLayout *const *to, int
         take_turn(b, x, most);
 }
 
-static void bound_tensor(Bound *b, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                         const ChmLayout *const *to, int32_t n)
+static void bound_tensor(Bound *b, const ChmNeed *need)
 {
     int32_t ranks = b->mesh->ranks;
-    int64_t bytes = chm_dtypes[dtype].bytes, total = 0;
-    ChmDemand x = {.shape = shape, .from = from, .inside = b->inside, .in = b->elems_in, .out = b->elems_out};
+    int64_t bytes = chm_dtypes[need->dtype].bytes, total = 0;
+    ChmDemand x = {
+        .shape = need->shape, .from = need->from, .inside = b->inside, .in = b->elems_in, .out = b->elems_out};
     memset(b->most_in, 0, sizeof *b->most_in * (size_t)ranks);
     memset(b->most_out, 0, sizeof *b->most_out * (size_t)ranks);
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < need->to.len; i++) {
         bool first = true; /* of its kind */
         for (int32_t j = 0; j < i; j++)
-            first = first && to[j]->partial != to[i]->partial;
+            first = first && need->to.at[j]->partial != need->to.at[i]->partial;
         if (first)
-            take_targets(b, &x, to, i, n, &total);
+            take_targets(b, &x, need->to.at, i, need->to.len, &total);
     }
 
-    Senders *senders = senders_of(b, chm_replicated_axes(from) & ~b->inside);
-    ChmAxisSeq units = chm_seq_of_set(b->inside);
-    b->total = chm_sat_add(b->total, chm_sat_mul(total, bytes));
+    chm_parties_add(&b->parties, need, b->most_in, b->most_out, total);
+    Senders *senders = senders_of(b, chm_replicated_axes(need->from) & ~b->inside);
     for (int32_t r = 0; r < ranks; r++) {
         b->in[r] = chm_sat_add(b->in[r], b->most_in[r] * bytes);
         if (senders)
             senders->out[r] = chm_sat_add(senders->out[r], b->most_out[r] * bytes);
-        if (b->inside && chm_seq_clear(b->mesh, &units, r) != r)
-            continue;
-        b->present[r] = b->present[r] || chm_present_outside(from, r, b->inside);
-        for (int32_t i = 0; i < n && !b->present[r]; i++)
-            b->present[r] = chm_present_outside(to[i], r, b->inside);
     }
 }
 
 /* ---- the greatest */
-
-/* What the worst of n ranks does at least when together they do so much; 0 when there are none. */
-static int64_t share(int64_t total, int64_t n)
-{
-    return n > 0 ? total / n + (total % n != 0) : 0;
-}
 
 /* The worst joint out over the number, among the sets of ranks that differ in these axes. */
 static int64_t worst_senders(const Bound *b, ChmAxes axes, int64_t *joint)
@@ -169,7 +156,7 @@ static int64_t worst_senders(const Bound *b, ChmAxes axes, int64_t *joint)
             worst = chm_max64(worst, *sum);
         }
     }
-    return share(worst, chm_mesh_extent(b->mesh, &seq));
+    return chm_share(worst, chm_mesh_extent(b->mesh, &seq));
 }
 
 /* Adds rows, with nothing sent, for the unions of those that there are. */
@@ -182,25 +169,33 @@ static void join_senders(Bound *b)
 
 static int64_t bound_greatest(Bound *b)
 {
-    int64_t present = 0, greatest = 0;
-    for (int32_t r = 0; r < b->mesh->ranks; r++) {
+    int64_t greatest = chm_parties_worst(&b->parties);
+    for (int32_t r = 0; r < b->mesh->ranks; r++)
         greatest = chm_max64(greatest, b->in[r]);
-        present += b->present[r];
-    }
-    greatest = chm_max64(greatest, share(b->total, present));
     join_senders(b);
     for (int32_t i = 0; i < b->nsenders; i++)
         greatest = chm_max64(greatest, worst_senders(b, b->senders[i].axes, b->elems_out));
     return greatest;
 }
 
+int64_t chm_bound_needs(ChmArena *scratch, const ChmMesh *mesh, const ChmNeeds *needs, ChmAxes inside)
+{
+    Bound b;
+    bound_init(&b, scratch, mesh, needs, inside);
+    for (int32_t i = 0; i < needs->len; i++)
+        bound_tensor(&b, &needs->at[i]);
+    return bound_greatest(&b);
+}
+
 int64_t chm_bound_arrows(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmLayout *const *to, int32_t n)
 {
-    Bound b;
-    bound_init(&b, scratch, from->mesh, 0);
-    bound_tensor(&b, shape, dtype, from, to, n);
-    return bound_greatest(&b);
+    ChmNeed need = {.shape = shape, .dtype = dtype, .from = from};
+    for (int32_t i = 0; i < n; i++)
+        CHM_PUSH(scratch, &need.to, to[i]);
+    ChmNeeds needs = {0};
+    CHM_PUSH(scratch, &needs, need);
+    return chm_bound_needs(scratch, from->mesh, &needs, 0);
 }
 
 /* The same for one arrow, without the sums over tensors and targets. The route search asks this of every layout that it
@@ -227,8 +222,8 @@ ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype 
             present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
     }
     int64_t total = chm_sat_mul(x.total, bytes);
-    int64_t joint = share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));
-    return (ChmUnitBound){chm_max64(chm_sat_mul(in, bytes), chm_max64(joint, share(total, present))), total};
+    int64_t joint = chm_share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));
+    return (ChmUnitBound){chm_max64(chm_sat_mul(in, bytes), chm_max64(joint, chm_share(total, present))), total};
 }
 
 int64_t chm_bound_arrow(ChmArena *scratch, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
@@ -270,17 +265,6 @@ void chm_module_needs(ChmArena *scratch, const ChmModule *m, ChmNeeds *needs)
         if (need.to.len > 0)
             CHM_PUSH(scratch, needs, need);
     }
-}
-
-int64_t chm_bound_needs(ChmArena *scratch, const ChmMesh *mesh, const ChmNeeds *needs, ChmAxes inside)
-{
-    Bound b;
-    bound_init(&b, scratch, mesh, inside);
-    for (int32_t i = 0; i < needs->len; i++) {
-        const ChmNeed *need = &needs->at[i];
-        bound_tensor(&b, need->shape, need->dtype, need->from, need->to.at, need->to.len);
-    }
-    return bound_greatest(&b);
 }
 
 int64_t chm_bound_module(ChmArena *scratch, const ChmModule *m)

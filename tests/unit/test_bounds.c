@@ -470,6 +470,49 @@ static void test_module_crossed_replicas(void)
     world_fini(&w);
 }
 
+/* An average says nothing of any rank, but of all participants together: to it adds what they do for other tensors. */
+static void test_module_sets_of_ranks(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "p=2 a=4", "x=16");
+    ChmModule *m = chm_module_new(&w.ctx, "m", w.mesh);
+    ChmValue *x, *y, *z;
+    add_input(m, &w, "x", "[x] partial(a) at(p=0)", &x);
+    chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, x, "[x] at(p=0)"), "x1");
+    /* 6 transfers a word, 96 over the four ranks of p=0 */
+    CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), 4 * 24);
+    add_input(m, &w, "y", "[x/a] at(p=0)", &y);
+    chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, y, "[x/a] at(p=1)"), "y1");
+    /* Each of the four sends its 4 words of y besides: 112 together, where all eight share 112 and each has 16 and 4.
+     */
+    CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), 4 * 28);
+    add_input(m, &w, "z", "[x/a] at(p=1)", &z);
+    chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, z, "[x/a] at(p=0)"), "z1");
+    /* and receives as many of z, on another wire */
+    CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), 4 * 28);
+    chm_module_free(m);
+    world_fini(&w);
+}
+
+/* Of replicas that are partly outside the set nothing is known: whoever is outside may send for all. */
+static void test_module_sets_cut_replicas(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "p=3 a=4", "x=16");
+    ChmModule *m = chm_module_new(&w.ctx, "m", w.mesh);
+    ChmValue *x, *y;
+    add_input(m, &w, "x", "[x] partial(a) at(p=0)", &x);
+    chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, x, "[x] at(p=0)"), "x1");
+    /* Each word of y is on three ranks, and the three ranks behind it need it: those of p=1, p=2 may send them all. */
+    add_input(m, &w, "y", "[x/a]", &y);
+    chm_build_output(m, NULL, (ChmSpan){0}, add_arrow(m, &w, y, "[x] at(p=2)"), "y1");
+    CU_ASSERT_EQUAL(chm_bound_module(&w.ctx.arena, m), 4 * 24);
+    chm_module_free(m);
+    world_fini(&w);
+}
+
 /* ---- size */
 
 static void test_large_meshes(void)
@@ -503,6 +546,8 @@ int main(void)
                                      {"a module joins outputs of a tensor", test_module_joins_outputs},
                                      {"tensors with other replicas", test_module_other_replicas},
                                      {"tensors with crossed replicas", test_module_crossed_replicas},
+                                     {"sets of ranks", test_module_sets_of_ranks},
+                                     {"sets of ranks that cut replicas", test_module_sets_cut_replicas},
                                      {"large meshes", test_large_meshes},
                                      UNIT_END};
     return unit_main("bounds", tests);
