@@ -263,8 +263,7 @@ void chm_bill_clear(ChmBill *b)
 
 /* Figures over some axes, and where the others are pinned, on their way to all the classes of a bill. */
 typedef struct Spread {
-    ChmAxisSeq axes; /* the bill's */
-    int32_t size[CHM_MAX_AXES];
+    ChmAxisSeq axes;                                            /* the bill's */
     int32_t to_stride[CHM_MAX_AXES], from_stride[CHM_MAX_AXES]; /* 0: the figures are equal along it */
     int32_t begin[CHM_MAX_AXES], end[CHM_MAX_AXES];             /* coordinates at which there is anything */
     const int64_t *from;
@@ -325,7 +324,8 @@ static void widen(ChmBill *b, ChmAxes axes)
     if (!(axes & ~b->axes))
         return;
     axes |= b->axes;
-    spread_init(&s, b->pricer->mesh, axes, b->axes, 0, NULL);
+    const int32_t nowhere[CHM_MAX_AXES] = {0};
+    spread_init(&s, b->pricer->mesh, axes, b->axes, 0, nowhere);
     b->places = (int32_t)chm_axes_extent(b->pricer->mesh, axes);
     b->axes = axes;
     bool more = b->places > b->room;
