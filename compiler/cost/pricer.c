@@ -4,6 +4,7 @@
  */
 #include "cost/pricer.h"
 #include "cost/fold.h"
+#include "cost/overlap.h"
 #include "cost/tally.h"
 
 #include <string.h>
@@ -383,14 +384,18 @@ ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, c
 ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m)
 {
     ChmBill *b = &p->bill;
+    bool started = false;
     chm_bill_clear(b);
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (!chm_is_layout_op(op))
             continue;
+        started = started || op->started;
         const ChmType *from = op->operand->type;
         ChmStep step = {op->code, op->attrs, op->result->type->layout};
         chm_bill_add(b, from->shape, from->dtype, from->layout, &step);
     }
+    if (started)
+        b->time_s = chm_overlapped_time(p->arena, p->topo, m);
     return chm_bill_price(b);
 }
 

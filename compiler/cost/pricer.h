@@ -34,7 +34,7 @@ ChmPrice chm_bill_price(const ChmBill *b);
 /* The price of the steps one after the other. */
 ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                           const ChmSteps *steps);
-/* Of every layout op of the module, dead ones too. */
+/* Of every layout op of the module, dead ones too. Where ops are started, its time is that of overlap.h. */
 ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m);
 
 /* What a chain of steps loads, and how many of them communicate. The load is the pricer's, good until the next call. */

@@ -139,6 +139,7 @@ static Manager manager_of(ChmModule *m, const ChmPassOptions *options, ChmOut *r
                      .env = {.topology = topology,
                              .pricer = options->pricer,
                              .chunks = options->chunks,
+                             .max_buffer_bytes = options->max_buffer_bytes,
                              .remarks = &m->ctx->remarks},
                      .reproducer = reproducer};
 }

@@ -83,6 +83,7 @@ static bool load(ChmJob *job, ChmLanguage language)
     int32_t nops = 0;
     for (const ChmOp *op = job->baseline->first; op; op = op->next)
         nops++;
+    job->pricer = chm_pricer_new(&job->ctx.arena, job->topology, job->baseline->mesh);
     return job->baseline->mesh->ranks <= MAX_RANKS && nops <= MAX_OPS;
 }
 
