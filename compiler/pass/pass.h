@@ -17,6 +17,7 @@ typedef enum ChmProps {                              /* properties of a module, 
 typedef struct ChmPassEnv {
     const ChmTopology *topology;
     int32_t chunks; /* of every pipeline, as far as it can be cut so; 0: by cost */
+    bool cuts;      /* a later pass of the list cuts chains into chunks */
     ChmRemarks *remarks;
 } ChmPassEnv;
 

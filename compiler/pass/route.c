@@ -14,8 +14,7 @@
  * left). Cost: one search for each distinct (from, to, tensor), then O(ops * values of the tensor).
  */
 #include "pass/passes.h"
-#include "pass/rewrite.h"
-#include "pass/route.h"
+#include "pass/route_chains.h"
 
 typedef struct Routing {
     ChmRewrite w;
@@ -143,6 +142,8 @@ static bool route_op(Routing *r, ChmOp *op)
 {
     Way old = way_as_is(r, op), way = choose(r, op);
     bool worth = better(op, &way, &old);
+    if (worth && way.source == op->operand && op->made_of_len == 0)
+        worth = chm_route_keeps_chain(&r->w, op, &way.steps);
     if (worth)
         say_applied(r, op, &old, &way);
     if (!way.exact)
@@ -182,5 +183,6 @@ int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
     /* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
     for (int32_t n = sweep(&r); n > 0; n = sweep(&r))
         r.w.changes += n;
+    chm_route_chains(&r.w, r.router);
     return r.w.changes;
 }

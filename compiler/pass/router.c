@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pass/router.c - where an arrow is searched, and the memory of what was found; see route.h.
+ */
+#include "pass/cut.h"
+#include "pass/route_search.h"
+
+struct ChmRouter {
+    ChmCtx *ctx;
+    ChmArena *arena;
+    const ChmTopology *topology;
+    ChmMap results, several;
+};
+
+/* Of the maps. */
+typedef struct Arrow {
+    const ChmShape *shape;
+    const ChmLayout *from, *to;
+    int32_t dtype, chunks;
+} Arrow;
+
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology)
+{
+    ChmRouter *r = CHM_NEW(arena, ChmRouter);
+    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology};
+    chm_map_init(&r->results, arena);
+    chm_map_init(&r->several, arena);
+    return r;
+}
+
+static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, bool exchanges,
+                 ChmRoute *route)
+{
+    ChmSteps steps = {0};
+    ChmArena *scratch = &r->ctx->scratch;
+    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
+    RouteAsk ask = {scratch, topology, space, dtype, exchanges};
+    /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
+    (void)route_search(&ask, 5.0, &steps);
+    route->exact = route_search(&ask, 1.0, &steps);
+    for (int32_t i = 0; i < steps.len; i++)
+        CHM_PUSH(r->arena, &route->steps, steps.at[i]);
+}
+
+/* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
+static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, const ChmSteps *steps)
+{
+    const ChmLayout *at = s->from;
+    for (int32_t i = 0; i < steps->len; i++) {
+        if (chm_is_exchange(steps->at[i].code) &&
+            chm_exchange_visits(topology, s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
+            return true;
+        at = steps->at[i].to;
+    }
+    return false;
+}
+
+/* Where an arrow is searched: on the full mesh, or on the reduced one where that is exact or the full one is too large.
+ * Under a topology the reduced mesh is not always the same machine: it is then searched as one switch, for the sake of
+ * some way. */
+typedef struct Place {
+    RouteSpace reduced_space;
+    ChmTopology folded;
+    const RouteSpace *space;
+    const ChmTopology *machine;
+    bool reduced, exact;
+} Place;
+
+static void find_place(Place *p, const ChmRouter *r, const RouteSpace *full)
+{
+    bool small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
+    bool fits = route_space_fold(full, r->topology, &p->folded);
+    route_space_reduce(full, &p->reduced_space, &same);
+    p->reduced = !small || (same && fits);
+    p->exact = !p->reduced || (same && fits);
+    p->space = p->reduced ? &p->reduced_space : full;
+    p->machine = !p->reduced ? r->topology : fits ? &p->folded : &chm_default_topology;
+}
+
+static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+{
+    Place place;
+    find_place(&place, r, full);
+    if (!place.reduced) {
+        find(r, place.machine, full, dtype, true, route);
+        return;
+    }
+    ChmRoute part = {0};
+    find(r, place.machine, place.space, dtype, true, &part);
+    route_space_lift(full, r->arena, &part.steps, &route->steps);
+    if (too_many_pieces(r->topology, full, &route->steps)) { /* then the best way of plain ops */
+        part = (ChmRoute){0};
+        find(r, place.machine, place.space, dtype, false, &part);
+        route->steps = (ChmSteps){0};
+        route_space_lift(full, r->arena, &part.steps, &route->steps);
+        part.exact = false;
+    }
+    route->exact = part.exact && place.exact;
+}
+
+/* What a search on a smaller mesh found may be dearer on the true one. */
+static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+{
+    ChmSteps steps = {0};
+    ChmArena *scratch = &r->ctx->scratch;
+    chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
+    ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
+    route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
+    if (chm_price_compare(&price, &route->price) < 0) {
+        route->steps = steps;
+        route->price = price;
+    }
+}
+
+static void drop_scratch(ChmRouter *r)
+{
+    chm_arena_fini(&r->ctx->scratch);
+    chm_arena_init(&r->ctx->scratch, &r->ctx->guard);
+}
+
+const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                const ChmLayout *to)
+{
+    Arrow key = {shape, from, to, (int32_t)dtype, 0};
+    ChmRoute *route = chm_map_get(&r->results, &key, sizeof key);
+    if (route)
+        return route;
+    route = CHM_NEW(r->arena, ChmRoute);
+    route->exact = true;
+    if (from != to) {
+        ChmArena *scratch = &r->ctx->scratch;
+        RouteSpace full;
+        bool all = route_space_init(&full, r->ctx, shape, from, to);
+        find_somewhere(r, &full, dtype, route);
+        route->exact = route->exact && all;
+        if (route->exact)
+            route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+        else
+            price_against_baseline(r, &full, dtype, route);
+        drop_scratch(r);
+    }
+    chm_map_put(&r->results, &key, sizeof key, route);
+    return route;
+}
+
+/* ---- several ways */
+
+static bool same_steps(const ChmSteps *a, const ChmSteps *b)
+{
+    bool same = a->len == b->len;
+    for (int32_t i = 0; i < a->len && same; i++)
+        same = a->at[i].code == b->at[i].code && a->at[i].to == b->at[i].to;
+    return same;
+}
+
+typedef CHM_VEC(ChmWay) Ways;
+
+static bool known(const Ways *ways, const ChmSteps *steps)
+{
+    for (int32_t i = 0; i < ways->len; i++)
+        if (same_steps(&ways->at[i].steps, steps))
+            return true;
+    return false;
+}
+
+/* What the wide search met, each way once, with its prices on the machine of the search. */
+static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t chunks, Ways *ways)
+{
+    ChmArena *scratch = &r->ctx->scratch;
+    const RouteSpace *space = place->space;
+    ChmSteps baseline = {0};
+    RouteWays found = {0};
+    ChmCutter cutter;
+    RouteAsk ask = {scratch, place->machine, space, dtype, true};
+    chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
+    route_search_wide(&ask, &baseline, &found);
+    chm_cutter_init(&cutter, scratch, place->machine, space->from->mesh, chunks);
+    for (int32_t i = 0; i < found.len; i++) {
+        const ChmSteps *steps = &found.at[i];
+        if (known(ways, steps))
+            continue;
+        ChmWay way = {.steps = *steps};
+        ChmCut cut = chm_cut_chain(&cutter, space->shape, dtype, space->from, steps->at, steps->len);
+        way.price = cut.price;
+        way.plain_s = cut.plain_s;
+        CHM_PUSH(scratch, ways, way);
+    }
+}
+
+static bool goes_before(const ChmWay *a, const ChmWay *b)
+{
+    return chm_price_compare(&a->price, &b->price) < 0;
+}
+
+/* Stable: equal ways stay in the order found. Ways are few. */
+static void sort_ways(Ways *ways)
+{
+    for (int32_t i = 1; i < ways->len; i++) {
+        ChmWay way = ways->at[i];
+        int32_t k = i;
+        for (; k > 0 && goes_before(&way, &ways->at[k - 1]); k--)
+            ways->at[k] = ways->at[k - 1];
+        ways->at[k] = way;
+    }
+}
+
+const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                  const ChmLayout *to, int32_t chunks)
+{
+    Arrow key = {shape, from, to, (int32_t)dtype, chunks};
+    ChmWays *several = chm_map_get(&r->several, &key, sizeof key);
+    if (several)
+        return several;
+    several = CHM_NEW(r->arena, ChmWays);
+    chm_map_put(&r->several, &key, sizeof key, several);
+    if (from == to)
+        return several;
+    Place place;
+    RouteSpace full;
+    Ways ways = {0};
+    (void)route_space_init(&full, r->ctx, shape, from, to);
+    find_place(&place, r, &full);
+    look_wide(r, &place, dtype, chunks, &ways);
+    sort_ways(&ways);
+    several->exact = place.exact;
+    for (int32_t i = 0; i < ways.len && several->len < CHM_ROUTE_WAYS; i++) {
+        ChmWay *way = &several->at[several->len];
+        *way = ways.at[i];
+        way->steps = (ChmSteps){0};
+        if (place.reduced)
+            route_space_lift(&full, r->arena, &ways.at[i].steps, &way->steps);
+        else
+            for (int32_t k = 0; k < ways.at[i].steps.len; k++)
+                CHM_PUSH(r->arena, &way->steps, ways.at[i].steps.at[k]);
+        several->len += !too_many_pieces(r->topology, &full, &way->steps);
+    }
+    drop_scratch(r);
+    return several;
+}
+
+ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
+                         const ChmLayout *from, const ChmSteps *steps)
+{
+    ChmTraffic t;
+    chm_traffic_init(&t, arena, topology, from->mesh);
+    for (int32_t i = 0; i < steps->len; i++) {
+        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
+        from = steps->at[i].to;
+    }
+    return chm_traffic_price(&t);
+}
