@@ -176,13 +176,25 @@ static int32_t sweep(Routing *r)
     return changes;
 }
 
+/* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
+static void sweep_until_stable(Routing *r)
+{
+    for (int32_t n = sweep(r); n > 0; n = sweep(r))
+        r->w.changes += n;
+}
+
 int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
 {
+    enum { MAX_ROUNDS = 8 }; /* one is the rule */
     Routing r = {.router = chm_router_new(&m->arena, m->ctx, env->topology)};
     chm_rewrite_init(&r.w, m, env, "route");
-    /* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
-    for (int32_t n = sweep(&r); n > 0; n = sweep(&r))
-        r.w.changes += n;
-    chm_route_chains(&r.w, r.router);
+    sweep_until_stable(&r);
+    for (int32_t round = 0; round < MAX_ROUNDS; round++) {
+        int32_t before = r.w.changes;
+        chm_route_chains(&r.w, r.router);
+        if (r.w.changes == before)
+            break;
+        sweep_until_stable(&r);
+    }
     return r.w.changes;
 }

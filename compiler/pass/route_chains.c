@@ -11,7 +11,7 @@
 #include "pass/cut.h"
 #include "pass/route_chains.h"
 
-#define MAX_ROUNDS 4
+#define MAX_ROUNDS 16
 /* Chains times ranks: beyond, ways that are merely as quick are not looked at. */
 #define MAX_EVEN_WORK 200000
 #define EVEN 1e-9 /* relative: closer times are equal */
@@ -185,6 +185,8 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
     c.sent = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
     c.received = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
     for (ChmOp *op = w->m->first; op; op = op->next) {
+        if (!op->result || op->result->uses == 0)
+            continue; /* 'dce' will take it away */
         if (chm_ends_chain(w->m, op))
             add_chain(&c, router, op, chunks);
         else if (op->code == CHM_OP_PIPELINE)

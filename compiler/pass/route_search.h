@@ -10,7 +10,7 @@
 
 /* Of the wide search, which need not be exact. */
 #define CHM_ROUTE_SLACK 2.0       /* times the quickest way: slower ones are left out */
-#define CHM_ROUTE_WIDE_WORK 60000 /* moves priced, times ranks */
+#define CHM_ROUTE_WIDE_WORK 10000 /* moves priced, times ranks */
 #define CHM_ROUTE_WIDE_LABELS 4   /* labels kept at a layout */
 #define CHM_ROUTE_ARRIVALS 48     /* ways to the target that are looked at */
 
