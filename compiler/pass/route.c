@@ -142,8 +142,8 @@ static bool route_op(Routing *r, ChmOp *op)
 {
     Way old = way_as_is(r, op), way = choose(r, op);
     bool worth = better(op, &way, &old);
-    if (worth && way.source == op->operand && op->made_of_len == 0)
-        worth = chm_route_keeps_chain(&r->w, op, &way.steps);
+    if (worth && op->made_of_len == 0)
+        worth = chm_route_suits_plan(&r->w, op, way.source, &way.steps);
     if (worth)
         say_applied(r, op, &old, &way);
     if (!way.exact)

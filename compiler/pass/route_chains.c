@@ -107,6 +107,16 @@ static bool choose_way(Chains *c, Chain *chain)
 
 /* ---- in and out of the module */
 
+/* What leads to an output, by value id; 'dce' will take the rest away. */
+static const bool *mark_live(ChmModule *m)
+{
+    bool *live = CHM_NEW_ARRAY(&m->arena, bool, chm_module_number(m));
+    for (const ChmOp *op = m->last; op; op = op->prev)
+        if (op->operand && (!op->result || live[op->result->id]))
+            live[op->operand->id] = true;
+    return live;
+}
+
 static void add_chain(Chains *c, ChmRouter *router, ChmOp *tail, int32_t chunks)
 {
     ChmModule *m = c->w->m;
@@ -184,9 +194,10 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
     chm_cutter_init(&c.cutter, &w->m->arena, w->env->topology, w->m->mesh, chunks);
     c.sent = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
     c.received = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
+    const bool *live = mark_live(w->m);
     for (ChmOp *op = w->m->first; op; op = op->next) {
-        if (!op->result || op->result->uses == 0)
-            continue; /* 'dce' will take it away */
+        if (!op->result || !live[op->result->id])
+            continue;
         if (chm_ends_chain(w->m, op))
             add_chain(&c, router, op, chunks);
         else if (op->code == CHM_OP_PIPELINE)
@@ -211,32 +222,66 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
 
 /* ---- for the first half */
 
-bool chm_route_keeps_chain(ChmRewrite *w, const ChmOp *op, const ChmSteps *instead)
+/* The steps of the chain that the op stands in, as they are, or with others in the op's place. */
+static const ChmOp *steps_around(ChmRewrite *w, const ChmOp *op, const ChmSteps *instead, ChmSteps *steps)
 {
     ChmOp *tail = op->result->def;
     ChmMoves moves = {0};
     while (!chm_ends_chain(w->m, tail))
         tail = chm_value_single_user(w->m, tail->result);
-    const ChmOp *head = chm_find_chain(w, tail, &moves);
-    if (head == tail)
-        return true;
-    ChmSteps old = {0}, new = {0};
-    for (const ChmOp *at = head;; at = chm_value_single_user(w->m, at->result)) {
-        ChmStep step = chm_op_move(at).step;
-        CHM_PUSH(&w->m->arena, &old, step);
-        for (int32_t i = 0; at == op && i < instead->len; i++)
-            CHM_PUSH(&w->m->arena, &new, instead->at[i]);
-        if (at != op)
-            CHM_PUSH(&w->m->arena, &new, step);
-        if (at == tail)
-            break;
+    const ChmOp *head = chm_find_chain(w, tail, &moves), *at = head;
+    for (int32_t i = 0; i < moves.len; i++, at = i < moves.len ? chm_value_single_user(w->m, at->result) : at) {
+        for (int32_t k = 0; instead && at == op && k < instead->len; k++)
+            CHM_PUSH(&w->m->arena, steps, instead->at[k]);
+        if (!instead || at != op)
+            CHM_PUSH(&w->m->arena, steps, moves.at[i].step);
     }
+    return head;
+}
+
+static double cut_time(ChmRewrite *w, ChmCutter *cutter, const ChmOp *op, const ChmSteps *instead)
+{
+    ChmSteps steps = {0};
+    const ChmType *from = steps_around(w, op, instead, &steps)->operand->type;
+    return steps.len == 0
+               ? 0
+               : chm_cut_chain(cutter, from->shape, from->dtype, from->layout, steps.at, steps.len).price.time_s;
+}
+
+/* The price of all that is used, but for this op. */
+static void add_all_but(ChmTraffic *t, ChmModule *m, const ChmOp *but)
+{
+    const bool *live = mark_live(m);
+    for (const ChmOp *op = m->first; op; op = op->next) {
+        if (op == but || !chm_is_layout_op(op) || !live[op->result->id])
+            continue;
+        ChmMove move = chm_op_move(op);
+        chm_traffic_add(t, op->result->type->shape, op->result->type->dtype, move.from, &move.step);
+    }
+}
+
+bool chm_route_suits_plan(ChmRewrite *w, const ChmOp *op, const ChmValue *source, const ChmSteps *instead)
+{
+    const ChmType *type = op->result->type;
     ChmCutter cutter;
-    const ChmType *from = head->operand->type;
-    chm_cutter_init(&cutter, &w->m->arena, w->env->topology, w->m->mesh, w->env->cuts ? w->env->chunks : 1);
-    ChmPrice after = {0},
-             before = chm_cut_chain(&cutter, from->shape, from->dtype, from->layout, old.at, old.len).price;
-    if (new.len > 0)
-        after = chm_cut_chain(&cutter, from->shape, from->dtype, from->layout, new.at, new.len).price;
+    ChmTraffic *t = chm_rewrite_traffic(w);
+    ChmMove old = chm_op_move(op);
+    chm_traffic_clear(t);
+    add_all_but(t, w->m, op);
+    chm_traffic_add(t, type->shape, type->dtype, old.from, &old.step);
+    ChmPrice before = chm_traffic_price(t);
+    chm_traffic_clear(t);
+    add_all_but(t, w->m, op);
+    const ChmLayout *at = source->type->layout;
+    for (int32_t i = 0; i < instead->len; i++) {
+        chm_traffic_add(t, type->shape, type->dtype, at, &instead->at[i]);
+        at = instead->at[i].to;
+    }
+    ChmPrice after = chm_traffic_price(t);
+    if (source == op->operand && w->env->cuts) { /* the chain's own time is that in chunks */
+        chm_cutter_init(&cutter, &w->m->arena, w->env->topology, w->m->mesh, w->env->chunks);
+        before.time_s = cut_time(w, &cutter, op, NULL);
+        after.time_s = cut_time(w, &cutter, op, instead);
+    }
     return chm_price_compare(&after, &before) <= 0;
 }

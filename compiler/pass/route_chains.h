@@ -10,7 +10,8 @@
 
 /* Gives every chain the way that makes the plan cheapest. */
 void chm_route_chains(ChmRewrite *w, ChmRouter *router);
-/* Is the chain that the op stands in, cut into chunks where chains will be, no dearer with these steps in its place? */
-bool chm_route_keeps_chain(ChmRewrite *w, const ChmOp *op, const ChmSteps *instead);
+/* Is the plan, with the op's chain cut into chunks where chains will be, no dearer with these steps from the source in
+ * the op's place? O(ops * ranks) */
+bool chm_route_suits_plan(ChmRewrite *w, const ChmOp *op, const ChmValue *source, const ChmSteps *instead);
 
 #endif
