@@ -278,7 +278,8 @@ bool chm_route_suits_plan(ChmRewrite *w, const ChmOp *op, const ChmValue *source
         at = instead->at[i].to;
     }
     ChmPrice after = chm_traffic_price(t);
-    if (source == op->operand && w->env->cuts) { /* the chain's own time is that in chunks */
+    bool in_chain = source == op->operand && op->code != CHM_OP_PIPELINE;
+    if (in_chain && w->env->cuts) { /* the chain's own time is that in chunks */
         chm_cutter_init(&cutter, &w->m->arena, w->env->topology, w->m->mesh, w->env->chunks);
         before.time_s = cut_time(w, &cutter, op, NULL);
         after.time_s = cut_time(w, &cutter, op, instead);

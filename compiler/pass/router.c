@@ -5,6 +5,8 @@
 #include "pass/cut.h"
 #include "pass/route_search.h"
 
+#include <string.h>
+
 struct ChmRouter {
     ChmCtx *ctx;
     ChmArena *arena;
@@ -153,18 +155,38 @@ static bool same_steps(const ChmSteps *a, const ChmSteps *b)
     return same;
 }
 
-typedef CHM_VEC(ChmWay) Ways;
+/* A way, and what it loads. */
+typedef struct Met {
+    ChmWay way;
+    const int64_t *sent, *received; /* by rank */
+} Met;
+typedef CHM_VEC(Met) Mets;
 
-static bool known(const Ways *ways, const ChmSteps *steps)
+/* As quick, and every rank has as much to do: which of the two is taken is seen from no price. */
+static bool twins(const Met *a, const Met *b, int32_t ranks)
 {
-    for (int32_t i = 0; i < ways->len; i++)
-        if (same_steps(&ways->at[i].steps, steps))
-            return true;
-    return false;
+    double greater_s = a->way.price.time_s > b->way.price.time_s ? a->way.price.time_s : b->way.price.time_s;
+    double apart_s = a->way.price.time_s - b->way.price.time_s;
+    size_t bytes = sizeof *a->sent * (size_t)ranks;
+    return apart_s <= 1e-9 * greater_s && -apart_s <= 1e-9 * greater_s && memcmp(a->sent, b->sent, bytes) == 0 &&
+           memcmp(a->received, b->received, bytes) == 0;
 }
 
-/* What the wide search met, each way once, with its prices on the machine of the search. */
-static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t chunks, Ways *ways)
+/* Of twins the cheaper is kept, the first of equals. */
+static void add_met(ChmArena *arena, Mets *mets, const Met *met, int32_t ranks)
+{
+    for (int32_t i = 0; i < mets->len; i++) {
+        if (!same_steps(&mets->at[i].way.steps, &met->way.steps) && !twins(&mets->at[i], met, ranks))
+            continue;
+        if (chm_price_compare(&met->way.price, &mets->at[i].way.price) < 0)
+            mets->at[i] = *met;
+        return;
+    }
+    CHM_PUSH(arena, mets, *met);
+}
+
+/* What the wide search met, with its prices on the machine of the search. */
+static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t chunks, Mets *mets)
 {
     ChmArena *scratch = &r->ctx->scratch;
     const RouteSpace *space = place->space;
@@ -172,35 +194,31 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
     RouteWays found = {0};
     ChmCutter cutter;
     RouteAsk ask = {scratch, place->machine, space, dtype, true};
+    size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
     chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
     route_search_wide(&ask, &baseline, &found);
     chm_cutter_init(&cutter, scratch, place->machine, space->from->mesh, chunks);
     for (int32_t i = 0; i < found.len; i++) {
         const ChmSteps *steps = &found.at[i];
-        if (known(ways, steps))
-            continue;
-        ChmWay way = {.steps = *steps};
+        Met met = {.way.steps = *steps};
         ChmCut cut = chm_cut_chain(&cutter, space->shape, dtype, space->from, steps->at, steps->len);
-        way.price = cut.price;
-        way.plain_s = cut.plain_s;
-        CHM_PUSH(scratch, ways, way);
+        met.way.price = cut.price;
+        met.way.plain_s = cut.plain_s;
+        met.sent = chm_arena_copy(scratch, cutter.traffic.sent, bytes);
+        met.received = chm_arena_copy(scratch, cutter.traffic.received, bytes);
+        add_met(scratch, mets, &met, space->from->mesh->ranks);
     }
 }
 
-static bool goes_before(const ChmWay *a, const ChmWay *b)
-{
-    return chm_price_compare(&a->price, &b->price) < 0;
-}
-
 /* Stable: equal ways stay in the order found. Ways are few. */
-static void sort_ways(Ways *ways)
+static void sort_mets(Mets *mets)
 {
-    for (int32_t i = 1; i < ways->len; i++) {
-        ChmWay way = ways->at[i];
+    for (int32_t i = 1; i < mets->len; i++) {
+        Met met = mets->at[i];
         int32_t k = i;
-        for (; k > 0 && goes_before(&way, &ways->at[k - 1]); k--)
-            ways->at[k] = ways->at[k - 1];
-        ways->at[k] = way;
+        for (; k > 0 && chm_price_compare(&met.way.price, &mets->at[k - 1].way.price) < 0; k--)
+            mets->at[k] = mets->at[k - 1];
+        mets->at[k] = met;
     }
 }
 
@@ -217,21 +235,21 @@ const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype 
         return several;
     Place place;
     RouteSpace full;
-    Ways ways = {0};
+    Mets mets = {0};
     (void)route_space_init(&full, r->ctx, shape, from, to);
     find_place(&place, r, &full);
-    look_wide(r, &place, dtype, chunks, &ways);
-    sort_ways(&ways);
+    look_wide(r, &place, dtype, chunks, &mets);
+    sort_mets(&mets);
     several->exact = place.exact;
-    for (int32_t i = 0; i < ways.len && several->len < CHM_ROUTE_WAYS; i++) {
+    for (int32_t i = 0; i < mets.len && several->len < CHM_ROUTE_WAYS; i++) {
         ChmWay *way = &several->at[several->len];
-        *way = ways.at[i];
+        const ChmSteps *steps = &mets.at[i].way.steps;
+        *way = mets.at[i].way;
         way->steps = (ChmSteps){0};
         if (place.reduced)
-            route_space_lift(&full, r->arena, &ways.at[i].steps, &way->steps);
-        else
-            for (int32_t k = 0; k < ways.at[i].steps.len; k++)
-                CHM_PUSH(r->arena, &way->steps, ways.at[i].steps.at[k]);
+            route_space_lift(&full, r->arena, steps, &way->steps);
+        for (int32_t k = 0; !place.reduced && k < steps->len; k++)
+            CHM_PUSH(r->arena, &way->steps, steps->at[k]);
         several->len += !too_many_pieces(r->topology, &full, &way->steps);
     }
     drop_scratch(r);

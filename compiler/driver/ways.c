@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * driver/explain.c - for every chain of the schedule the ways that there are, what each would cost on the machine, and
+ * driver/ways.c - for every chain of the schedule the ways that there are, what each would cost on the machine, and
  * why the one that was taken was: the tables of --explain. Asked for afterwards, so that it costs nothing otherwise.
  */
 #include "driver/job.h"
@@ -18,7 +18,7 @@ typedef struct Row {
     ChmSteps steps; /* pipelines taken apart */
     ChmPrice price;
     const char *cell[NCELLS];
-    bool taken, written, direct;
+    bool taken, written, direct, cut;
 } Row;
 typedef CHM_VEC(Row) Rows;
 
@@ -69,7 +69,9 @@ static void describe(Explainer *e, Row *row, const ChmShape *shape, const ChmTra
     put_way(&way, shape, &row->steps);
     if (chunks > 1)
         chm_out_printf(&way, "; in %d chunks along %s", (int)chunks, shape->dim_name[dim]);
-    row->cell[TIME] = chm_arena_printf(e->arena, "%.4g ms", 1e3 * row->price.time_s);
+    bool short_time = row->price.time_s < 1e-4;
+    row->cell[TIME] =
+        chm_arena_printf(e->arena, "%.4g %s", row->price.time_s * (short_time ? 1e6 : 1e3), short_time ? "us" : "ms");
     row->cell[WORST] = chm_out_text(&worst);
     row->cell[WIRES] = chm_out_text(&wires);
     row->cell[WAY] = chm_out_text(&way);
@@ -83,12 +85,21 @@ static bool same_steps(const ChmSteps *a, const ChmSteps *b)
     return same;
 }
 
+/* Two lines of which the reader would see no difference but in the last cell. */
+static bool looks_alike(const Row *a, const Row *b)
+{
+    for (int c = TIME; c < WAY; c++)
+        if (c != RATIO && strcmp(a->cell[c], b->cell[c]) != 0)
+            return false;
+    return a->price.total_bytes == b->price.total_bytes;
+}
+
 /* Another way, unless it is there already; then it is only marked. */
 static void add_row(Explainer *e, Rows *rows, const ChmType *from, const ChmSteps *steps, Row marks)
 {
     for (int32_t i = 0; i < rows->len; i++) {
         Row *row = &rows->at[i];
-        if (same_steps(&row->steps, steps) && !(marks.written && row->taken)) {
+        if (same_steps(&row->steps, steps) && !(marks.written && row->cut)) {
             row->direct = row->direct || marks.direct;
             row->written = row->written || marks.written;
             return;
@@ -99,7 +110,11 @@ static void add_row(Explainer *e, Rows *rows, const ChmType *from, const ChmStep
     row.steps = *steps;
     ChmCut cut = chm_cut_chain(cutter, from->shape, from->dtype, from->layout, steps->at, steps->len);
     row.price = cut.price;
+    row.cut = cut.taken;
     describe(e, &row, from->shape, &cutter->traffic, cut.taken ? cut.chunks : 1, cut.dim);
+    for (int32_t i = 0; i < rows->len && !marks.written && !marks.direct; i++)
+        if (looks_alike(&rows->at[i], &row))
+            return;
     CHM_PUSH(e->arena, rows, row);
 }
 
@@ -116,6 +131,7 @@ static void add_taken(Explainer *e, Rows *rows, const Chain *chain)
         ChmStep step = {op->code, op->attrs, op->result->type->layout};
         chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
         if (op->code == CHM_OP_PIPELINE) {
+            row.cut = true;
             chunks = op->attrs.chunks;
             dim = op->attrs.dim;
         } else {
@@ -125,7 +141,6 @@ static void add_taken(Explainer *e, Rows *rows, const Chain *chain)
             CHM_PUSH(e->arena, &row.steps, op->attrs.body[k]);
     }
     row.price = chm_traffic_price(t);
-    row.direct = row.steps.len == 1 && chm_is_exchange(row.steps.at[0].code);
     describe(e, &row, chain->from->shape, t, chunks, dim);
     CHM_PUSH(e->arena, rows, row);
 }
@@ -196,7 +211,7 @@ static void put_against(ChmOut *out, const Row *taken, const Row *other, const c
         if (a->time_s <= 0 || ratio >= 2)
             chm_out_printf(out, "%.2f times as fast as %s", a->time_s > 0 ? ratio : 0.0, what);
         else
-            chm_out_printf(out, "%.2g%% faster than %s", 100 * (ratio - 1), what);
+            chm_out_printf(out, "%.3g%% faster than %s", 100 * (ratio - 1), what);
     } else if (chm_price_compare(b, a) < 0) {
         chm_out_printf(out, "dearer than %s by itself, but not beside the other arrows", what);
     } else if (a->worst_bytes < b->worst_bytes) {
