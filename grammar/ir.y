@@ -54,11 +54,12 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
 %token <text> DECIMAL "a number with a point"
 %token <text> TOPOLOGY "'topology'" PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
 %token <number> NUMBER "a number"
+%token <text> START "'start'"
 %token NEWLINE "end of line" ARROW "'->'" BAD "a stray character"
 %token YYEOF 0 "end of input"
 %token '{' "'{'" '}' "'}'" ';' "';'" '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
 
-%type <name> name value
+%type <name> name value start
 %type <pair> pair
 %type <pairs> pairs sizes
 %type <names> names
@@ -89,9 +90,15 @@ line:
   | MESH name '(' pairs ')'                    { chm_ir_mesh(r, @$, $2, $4); }
   | TOPOLOGY name '{' parts '}'                { $4->name = $2; $4->span = @$; chm_ir_topology(r, @$, $4); }
   | TENSOR name ':' name '[' sizes ']'         { chm_ir_tensor(r, @$, $2, $4, $6); }
-  | value '=' name value attrs body type       { chm_ir_op(r, @$, $1, $3, $4, $5, $6, $7); }
-  | value '=' name attrs type                  { chm_ir_op(r, @$, $1, $3, (ChmIrName){0}, $4, NULL, $5); }
+  | value '=' start name value attrs body type { chm_ir_op(r, @$, $1, $3, $4, $5, $6, $7, $8); }
+  | value '=' start name attrs type            { chm_ir_op(r, @$, $1, $3, $4, (ChmIrName){0}, $5, NULL, $6); }
+  | name value                                 { chm_ir_sync(r, @$, $1, $2); }
   | name name '=' value                        { chm_ir_sink(r, @$, $1, $2, $4); }
+  ;
+
+start:
+    %empty                  { $$ = (ChmIrName){0}; }
+  | START                   { $$ = (ChmIrName){$1, @$}; }
   ;
 
 parts:

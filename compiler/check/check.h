@@ -41,7 +41,8 @@ typedef struct ChmRunReport {
  * plain meaning on the logical tensor, given by *expected: bitwise for exact data, within n * eps * sum |v| for random
  * floats. CHM_OK says that it ran; report->mismatches whether it was right. CHM_ERR_INPUT with a diagnostic when the
  * buffers exceed 'memory_limit_bytes' (0: 8 GiB), CHM_ERR_INTERNAL with one when inputs or outputs are not those
- * expected. O(elements * contributions + bytes moved). */
+ * expected. Started ops do their work when they start where the seed is even, when they are waited for where it is odd.
+ * O(elements * contributions + bytes moved). */
 ChmStatus chm_run(ChmModule *m, const ChmExpects *expected, const ChmDataSpec *data, int64_t memory_limit_bytes,
                   ChmRunReport *report) CHM_MUST_USE;
 

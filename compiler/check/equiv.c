@@ -81,6 +81,8 @@ static bool same_ends(Comparison *c)
         case CHM_CLASS_LAYOUT:
             c->root[op->result->id] = c->root[op->operand->id];
             break;
+        case CHM_CLASS_SYNC:
+            break; /* it says when, not what */
         case CHM_CLASS_SINK:
             if (!same_output(c, op, noutputs++))
                 return false;

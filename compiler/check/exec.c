@@ -104,6 +104,7 @@ typedef struct Request {
 static ChmStatus run(Request *q, ChmArena *scratch, ChmRunReport *report)
 {
     ChmExec x = {.m = q->m, .expected = q->expected, .scratch = scratch, .ranks = q->m->mesh->ranks};
+    x.late = q->spec->seed % 2 == 1;
     q->obstacle = find_obstacle(&x, q->spec);
     if (q->obstacle)
         return CHM_ERR_INTERNAL;

@@ -15,6 +15,7 @@ typedef struct ChmExec {
     ChmBuffers buffers;
     int32_t ranks;
     int32_t outputs_done; /* output ops executed so far */
+    bool late;            /* started ops do their work at the wait, not at the start */
     char **arena;         /* by rank */
     char **chunk_arena;   /* by rank: the values of a pipeline's body, for one chunk */
     char **input;         /* [tensor index * ranks + rank]; NULL where nothing is held */
@@ -27,8 +28,9 @@ typedef struct ChmExec {
 /* What the rank holds of a value; false where the value is absent or the rank's block is empty. */
 bool chm_exec_piece(const ChmExec *x, const ChmValue *v, int32_t rank, ChmPiece *out);
 
-/* Runs one op for all ranks. What no rank writes of the result keeps the poison 0xA5. O(ranks * group) moves, for
- * exchanges O(ranks^2) looks. */
+/* Runs one op for all ranks. A task may work at any time between its start and its wait; here it does so at one of the
+ * two, so that runs at both find an operand that another value overwrites meanwhile as well as a result that is. What
+ * no rank writes of the result keeps the poison 0xA5. O(ranks * group) moves, for exchanges O(ranks^2) looks. */
 void chm_exec_op(ChmExec *x, const ChmOp *op);
 
 /* ---- pipelines (exec_pipeline.c) */

@@ -323,6 +323,11 @@ static void exec_input(ChmExec *x, const ChmOp *op)
     (void)x, (void)op; /* the caller has filled it */
 }
 
+static void exec_wait(ChmExec *x, const ChmOp *op)
+{
+    (void)x, (void)op; /* chm_exec_op knows what is to be done there */
+}
+
 static void exec_output(ChmExec *x, const ChmOp *op)
 {
     int32_t index = x->outputs_done++;
@@ -352,5 +357,9 @@ void chm_exec_op(ChmExec *x, const ChmOp *op)
         if (chm_exec_piece(x, op->result, r, &dst))
             memset(dst.at, CHM_EXEC_POISON, (size_t)chm_local_bytes(op->result->type, r));
     }
+    if (op->started && x->late)
+        return;
+    if (op->code == CHM_OP_WAIT && x->late)
+        op = op->operand->def;
     exec_table[op->code](x, op);
 }

@@ -105,7 +105,8 @@ int64_t chm_exchange_visits(const ChmTopology *topo, const ChmShape *shape, cons
 /* Measures the layout change and adds it to the sums. Allocates nothing, but for the first pipeline. A pipeline sends
  * what its body sends over all chunks, and takes the time of chm_pipeline_time. */
 void chm_traffic_add(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *step);
-/* Inits t and adds every layout op of the module, dead ones too. */
+/* Inits t and adds every layout op of the module, dead ones too. Where ops are started, its time is that of overlap.h.
+ */
 void chm_traffic_of_module(ChmTraffic *t, ChmArena *arena, const ChmTopology *topo, const ChmModule *m);
 
 /* For people: the busiest wire of each level that carries anything, its bytes over all ops added and the time that it

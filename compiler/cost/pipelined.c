@@ -4,8 +4,7 @@
  */
 #include "cost/wires.h"
 
-/* Seconds of the last op on a wire. On a plain switch: rank r's out is wire 2r, its in 2r+1. */
-static double step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
+double chm_step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
 {
     int64_t bytes = t->wires   ? t->step_wire_bytes[wire]
                     : wire % 2 ? t->step_received[wire / 2]
@@ -39,7 +38,7 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
     for (int32_t i = 0; i < p->wires; i++) {
         while (t->wires && i >= t->wires->first[level + 1])
             level++;
-        double busy_s = step_on_wire(t, level, i);
+        double busy_s = chm_step_on_wire(t, level, i);
         p->each_wire_s[i] += times * busy_s;
         p->each_latency_s[i] += busy_s > 0 ? t->step_latency_s : 0;
     }

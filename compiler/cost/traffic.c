@@ -3,6 +3,7 @@
  * cost/traffic.c - bytes that every rank sends and receives in a layout change: one rule per op, exact for uneven
  * sizes. L is the operand block of a rank, own its result block (its operand block for a gather), g the group size.
  */
+#include "cost/overlap.h"
 #include "cost/wires.h"
 
 #include <string.h>
@@ -134,6 +135,11 @@ static void send_all_to_all(const Change *c)
 /* ---- the rules */
 
 static void traffic_input(const Change *c)
+{
+    (void)c;
+}
+
+static void traffic_wait(const Change *c)
 {
     (void)c;
 }
@@ -457,6 +463,7 @@ static void settle_rounds(ChmTraffic *t, ChmOpcode code)
     case CHM_OP_REDUCE:
     case CHM_OP_DROP:
     case CHM_OP_PIPELINE:
+    case CHM_OP_WAIT:
     case CHM_OP_OUTPUT:
     case CHM_NOPS:
         return;
@@ -507,12 +514,16 @@ void chm_traffic_add(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const
 
 void chm_traffic_of_module(ChmTraffic *t, ChmArena *arena, const ChmTopology *topo, const ChmModule *m)
 {
+    bool started = false;
     chm_traffic_init(t, arena, topo, m->mesh);
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (!chm_is_layout_op(op))
             continue;
+        started = started || op->started;
         const ChmType *from = op->operand->type;
         ChmStep step = {op->code, op->attrs, op->result->type->layout};
         chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
     }
+    if (started)
+        t->time_s = chm_overlapped_time(arena, topo, m);
 }

@@ -41,6 +41,9 @@ void chm_wires_send(ChmTraffic *t, int32_t from, int32_t to, int64_t bytes, int6
  */
 double chm_unit_bandwidth(const ChmTopology *topo, const ChmMesh *mesh, int32_t level);
 
+/* Seconds of the op measured last on a wire of the level. On a plain switch: rank r's out is wire 2r, its in 2r+1. */
+double chm_step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire);
+
 /* The bytes of a pipeline into t's step_ fields, and its load into t->load. */
 void chm_measure_pipeline(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                           const ChmAttrs *attrs);

@@ -322,13 +322,19 @@ static void explain_chain(Explainer *e, const Chain *chain)
     put_reasons(out, &rows, taken);
 }
 
+/* A wait is no use of what it waits for. */
+static bool used_once(const ChmValue *v)
+{
+    return v->uses - (v->def->started ? 1 : 0) == 1;
+}
+
 /* The chain that ends with this op; its ops, pipelines too, have no other use. */
 static Chain chain_to(ChmArena *arena, const ChmOp *tail)
 {
     Chain chain = {.tail = tail, .to = tail->result->type};
     const ChmOp *head = tail;
     int32_t n = 1;
-    for (; chm_is_layout_op(head->operand->def) && head->operand->uses == 1; n++)
+    for (; chm_is_layout_op(head->operand->def) && used_once(head->operand); n++)
         head = head->operand->def;
     chain.from = head->operand->type;
     chain.ops.at = CHM_NEW_ARRAY(arena, const ChmOp *, n);
@@ -338,10 +344,12 @@ static Chain chain_to(ChmArena *arena, const ChmOp *tail)
     return chain;
 }
 
-static bool goes_on(const ChmModule *m, const ChmOp *op)
+static bool goes_on(const ChmOp *op)
 {
-    const ChmOp *user = chm_value_single_user(m, op->result);
-    return user && chm_is_layout_op(user);
+    for (const ChmOp *user = op->next; user && used_once(op->result); user = user->next)
+        if (chm_is_layout_op(user) && user->operand == op->result)
+            return true;
+    return false;
 }
 
 void chm_report_ways(ChmJob *job)
@@ -353,7 +361,7 @@ void chm_report_ways(ChmJob *job)
     chm_cutter_init(&e.cutter, e.arena, job->topology, job->best->mesh, e.chunks);
     chm_cutter_init(&e.uncut, e.arena, job->topology, job->best->mesh, 1);
     for (const ChmOp *op = job->best->first; op; op = op->next) {
-        if (!chm_is_layout_op(op) || goes_on(job->best, op))
+        if (!chm_is_layout_op(op) || goes_on(op))
             continue;
         Chain chain = chain_to(e.arena, op);
         if (chain.from->layout != chain.to->layout)

@@ -112,6 +112,12 @@ static const char *emit_pipeline(ChmC *w, const ChmOp *op)
     return "";
 }
 
+static const char *emit_wait(ChmC *w, const ChmOp *op)
+{
+    (void)w, (void)op; /* a call about the step of another op */
+    return "";
+}
+
 static const char *emit_output(ChmC *w, const ChmOp *op)
 {
     (void)w, (void)op; /* a copy, or nothing */
@@ -129,7 +135,7 @@ static const char *(*const attributes[CHM_NOPS])(ChmC *w, const ChmOp *op) = {
 /* An output is a copy unless the value was made in the output's own buffer. */
 static bool has_step(const ChmCSchedule *s, const ChmOp *op)
 {
-    if (op->code == CHM_OP_INPUT)
+    if (op->code == CHM_OP_INPUT || op->code == CHM_OP_WAIT)
         return false;
     if (op->code != CHM_OP_OUTPUT)
         return true;
@@ -255,6 +261,9 @@ void chm_c_write_prepare(ChmC *w, const ChmCSchedule *s)
 
 void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
 {
+    if (op->code == CHM_OP_WAIT)
+        chm_out_printf(w->out, "    if (!status) status = chrt_wait(plan->%s);\n",
+                       name_of(w, s, op->operand->def, true));
     if (!has_step(s, op))
         return;
     if (chm_is_layout_op(op)) {
@@ -264,6 +273,6 @@ void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
     }
     const char *to =
         op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "out_%s", op->name) : chm_c_value(w, s, op->result);
-    chm_out_printf(w->out, "    if (!status) status = chrt_run(plan->%s, %s, %s);\n", name_of(w, s, op, true),
-                   chm_c_value(w, s, op->operand), to);
+    chm_out_printf(w->out, "    if (!status) status = chrt_%s(plan->%s, %s, %s);\n", op->started ? "start" : "run",
+                   name_of(w, s, op, true), chm_c_value(w, s, op->operand), to);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * emit/dot.c - a drawing of the schedule: ops are boxes with their traffic, values are arrows with their layout and the
- * size of a rank's block. The ops of a pipeline stand in its box, one a line.
+ * size of a rank's block. The ops of a pipeline stand in its box, one a line. A started op says so, and a dashed arrow
+ * leads to its wait.
  */
 #include "emit/emitters.h"
 #include "ir/geom.h"
@@ -35,7 +36,7 @@ static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
 
 static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *out)
 {
-    chm_out_printf(out, "    op%d [label=\"%s", (int)n, chm_ops[op->code].name);
+    chm_out_printf(out, "    op%d [label=\"%s%s", (int)n, op->started ? "start " : "", chm_ops[op->code].name);
     switch (chm_ops[op->code].class) {
     case CHM_CLASS_SOURCE:
         chm_out_printf(out, " %s\", shape=ellipse];\n", op->tensor->name);
@@ -46,6 +47,9 @@ static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *
         put_traffic(job, op, out);
         chm_out_puts(out, "\"];\n");
         break;
+    case CHM_CLASS_SYNC:
+        chm_out_puts(out, "\", shape=plaintext];\n");
+        break;
     case CHM_CLASS_SINK:
         chm_out_printf(out, " %s\", shape=ellipse];\n", op->name);
         break;
@@ -55,6 +59,10 @@ static void put_node(const ChmEmitJob *job, const ChmOp *op, int32_t n, ChmOut *
 static void put_edge(const ChmOp *op, int32_t from, int32_t to, ChmOut *out)
 {
     const ChmValue *v = op->operand;
+    if (op->code == CHM_OP_WAIT) {
+        chm_out_printf(out, "    op%d -> op%d [style=dashed];\n", (int)from, (int)to);
+        return;
+    }
     chm_out_printf(out, "    op%d -> op%d [label=\"", (int)from, (int)to);
     chm_value_print(v, out);
     chm_out_puts(out, "\\n");

@@ -79,7 +79,7 @@ static void body_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, Op
 
 static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
 {
-    const ChmValue *v = op->code == CHM_OP_OUTPUT ? op->operand : op->result;
+    const ChmValue *v = op->result ? op->result : op->operand;
     *fact = (OpFact){.op = op,
                      .code = op->code,
                      .attrs = &op->attrs,
@@ -286,6 +286,8 @@ static void add_ops(cJSON *root, const Facts *f, bool *ok)
         cJSON *op = add_op(ops, fact, ok);
         if (fact->result)
             add_string(op, "result", fact->result, ok);
+        if (fact->op->started)
+            *ok = cJSON_AddTrueToObject(op, "started") && *ok;
         if (fact->op->tensor)
             add_string(op, "tensor", fact->op->tensor->name, ok);
         if (fact->op->code == CHM_OP_OUTPUT)

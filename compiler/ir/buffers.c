@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 /* A value that needs arena bytes, from the op that makes it to the last that reads it, both included: that is why a
- * result never overlaps its operand. */
+ * result never overlaps its operand. An op that is started reads until the wait of its result, which counts for both.
+ */
 typedef struct Range {
     int32_t id;
     int32_t first_op, last_op;
@@ -31,7 +32,7 @@ static int64_t add_saturating(int64_t a, int64_t b)
     return chm_add64(a, b, &sum) ? sum : INT64_MAX;
 }
 
-static int64_t aligned_bytes(const ChmType *type)
+int64_t chm_arena_bytes(const ChmType *type)
 {
     int64_t bytes = add_saturating(chm_max_local_bytes(type), CHM_ARENA_ALIGN - 1);
     return bytes == INT64_MAX ? bytes : bytes / CHM_ARENA_ALIGN * CHM_ARENA_ALIGN;
@@ -72,6 +73,8 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
         if (op->operand) {
             ChmPlace *place = &out->place[op->operand->id];
             ranges[op->operand->id].last_op = position;
+            if (op->code == CHM_OP_WAIT)
+                ranges[op->operand->def->operand->id].last_op = position;
             if (op->code == CHM_OP_OUTPUT && place->home == CHM_HOME_ARENA)
                 *place = (ChmPlace){.home = CHM_HOME_OUTPUT, .index = noutputs};
             noutputs += op->code == CHM_OP_OUTPUT;
@@ -82,7 +85,7 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
             if (op->code == CHM_OP_INPUT)
                 out->place[id] = (ChmPlace){.home = CHM_HOME_INPUT, .index = op->tensor->index};
             else
-                ranges[id].bytes = aligned_bytes(op->result->type);
+                ranges[id].bytes = chm_arena_bytes(op->result->type);
         }
     }
     Range **placed = CHM_NEW_ARRAY(arena, Range *, n);

@@ -4,6 +4,8 @@
  * arena that is planned by liveness. The executor and the emitted C use the same plan, so that a wrong offset shows in
  * 'chimerac run'.
  *
+ * While a started op is under way, until its wait, its operand and its result are not free for another value.
+ *
  * Sizes are the largest of any rank, so that one set of offsets serves all ranks and the emitted C does not grow with
  * them.
  */
@@ -21,6 +23,9 @@ typedef struct ChmPlace {
 } ChmPlace;
 
 #define CHM_ARENA_ALIGN 64
+
+/* Of a value there: those of the rank that holds most of it, rounded up to CHM_ARENA_ALIGN; INT64_MAX when too many. */
+int64_t chm_arena_bytes(const ChmType *type);
 
 typedef struct ChmBuffers {
     ChmPlace *place; /* by value id */

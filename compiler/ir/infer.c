@@ -242,6 +242,11 @@ static bool rule_input(Rule *r)
     return fail(r, "it is no layout change");
 }
 
+static bool rule_wait(Rule *r)
+{
+    return fail(r, "it is no layout change");
+}
+
 static bool rule_output(Rule *r)
 {
     return fail(r, "it is no layout change");

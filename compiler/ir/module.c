@@ -61,14 +61,26 @@ const ChmTensor *chm_module_add_tensor(ChmModule *m, const char *name, ChmDtype 
 
 /* ---- building */
 
+static void link_before(ChmModule *m, ChmOp *op, ChmOp *at)
+{
+    op->next = at;
+    op->prev = at ? at->prev : m->last;
+    *(op->prev ? &op->prev->next : &m->first) = op;
+    *(at ? &at->prev : &m->last) = op;
+}
+
+static void unlink_op(ChmModule *m, ChmOp *op)
+{
+    *(op->prev ? &op->prev->next : &m->first) = op->next;
+    *(op->next ? &op->next->prev : &m->last) = op->prev;
+    op->prev = op->next = NULL;
+}
+
 static ChmOp *insert(ChmModule *m, ChmOp *at, ChmOp op)
 {
     ChmOp *o = CHM_NEW(&m->arena, ChmOp);
     *o = op;
-    o->next = at;
-    o->prev = at ? at->prev : m->last;
-    *(o->prev ? &o->prev->next : &m->first) = o;
-    *(at ? &at->prev : &m->last) = o;
+    link_before(m, o, at);
     if (o->operand)
         o->operand->uses++;
     return o;
@@ -101,6 +113,11 @@ ChmOp *chm_build_output(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand
     return insert(m, at, (ChmOp){.code = CHM_OP_OUTPUT, .span = span, .operand = operand, .name = name});
 }
 
+ChmOp *chm_build_wait(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *started)
+{
+    return insert(m, at, (ChmOp){.code = CHM_OP_WAIT, .span = span, .operand = started});
+}
+
 ChmModule *chm_module_clone(const ChmModule *m)
 {
     ChmModule *c = chm_module_new(m->ctx, m->name, m->mesh);
@@ -124,14 +141,18 @@ ChmModule *chm_module_clone(const ChmModule *m)
 
 /* ---- changing */
 
+void chm_op_put(ChmModule *m, ChmOp *op, ChmOp *at)
+{
+    unlink_op(m, op);
+    link_before(m, op, at);
+}
+
 void chm_op_unlink(ChmModule *m, ChmOp *op)
 {
-    *(op->prev ? &op->prev->next : &m->first) = op->next;
-    *(op->next ? &op->next->prev : &m->last) = op->prev;
+    unlink_op(m, op);
     if (op->operand)
         op->operand->uses--;
     op->operand = NULL;
-    op->prev = op->next = NULL;
 }
 
 void chm_op_set_operand(ChmOp *op, ChmValue *v)

@@ -2,6 +2,10 @@
  *
  * ir/module.h - ops, values, modules. SSA; ops stand in one list, in program order. Everything lives in the module's
  * arena; ops are unlinked, never freed singly.
+ *
+ * An op runs to its end where it stands, unless it is *started*: then it is under way until the 'wait' of its result,
+ * and what stands between the two goes on beside it. Meanwhile its operand must stay as it is and its result may not be
+ * looked at. All ranks start and wait in program order.
  */
 #ifndef CHM_IR_MODULE_H
 #define CHM_IR_MODULE_H
@@ -16,7 +20,7 @@ typedef enum ChmOpcode {
     CHM_NOPS
 } ChmOpcode;
 
-typedef enum ChmOpClass { CHM_CLASS_SOURCE, CHM_CLASS_LAYOUT, CHM_CLASS_SINK } ChmOpClass;
+typedef enum ChmOpClass { CHM_CLASS_SOURCE, CHM_CLASS_LAYOUT, CHM_CLASS_SYNC, CHM_CLASS_SINK } ChmOpClass;
 
 typedef struct ChmOpInfo {
     const char *name;
@@ -61,16 +65,17 @@ typedef struct ChmValue {
     ChmOp *def;
     const ChmType *type;
     const char *name; /* the plan's name, or NULL: printed by number */
-    int32_t uses;     /* kept by the functions below */
+    int32_t uses;     /* waits too; kept by the functions below */
     int32_t id;       /* dense index of all values, from 0, in program order; set by chm_module_number */
     int32_t number;   /* of an unnamed value, from 1; likewise */
 } ChmValue;
 
 struct ChmOp {
     ChmOpcode code;
+    bool started;            /* LAYOUT: ends at the wait of its result, not where it stands */
     ChmSpan span;            /* the plan text it comes from */
-    ChmValue *operand;       /* NULL for SOURCE */
-    ChmValue *result;        /* NULL for SINK */
+    ChmValue *operand;       /* NULL for SOURCE; of a wait the result of the op that it ends */
+    ChmValue *result;        /* LAYOUT and SOURCE; else NULL */
     ChmAttrs attrs;          /* LAYOUT */
     const ChmTensor *tensor; /* input */
     const char *name;        /* output: name of the result, the plan's value name */
@@ -106,8 +111,10 @@ ChmValue *chm_build_input(ChmModule *m, ChmOp *at, ChmSpan span, const ChmTensor
 ChmValue *chm_build_step(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand, const ChmStep *step,
                          const char *name);
 ChmOp *chm_build_output(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *operand, const char *name);
+ChmOp *chm_build_wait(ChmModule *m, ChmOp *at, ChmSpan span, ChmValue *started);
 
-void chm_op_unlink(ChmModule *m, ChmOp *op); /* its result must have no uses; its operand loses one */
+void chm_op_put(ChmModule *m, ChmOp *op, ChmOp *at); /* to before 'at' (NULL: to the end), which is another op */
+void chm_op_unlink(ChmModule *m, ChmOp *op);         /* its result must have no uses; its operand loses one */
 void chm_op_set_operand(ChmOp *op, ChmValue *v);
 void chm_value_replace(ChmModule *m, ChmValue *old,
                        ChmValue *by); /* all uses of old; by inherits the plan's name if it has none. O(ops) */
@@ -120,7 +127,7 @@ static inline bool chm_is_layout_op(const ChmOp *op)
     return chm_ops[op->code].class == CHM_CLASS_LAYOUT;
 }
 
-/* Layout changes in which nobody sends anything. */
+/* Layout changes in which nobody sends anything. They are done at once, and cannot be started. */
 static inline bool chm_is_local(ChmOpcode code)
 {
     return code == CHM_OP_SLICE || code == CHM_OP_DROP;
@@ -169,7 +176,8 @@ void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out);
 CHM_GIVE ChmModule *chm_module_parse(ChmCtx *ctx, const ChmSource *source);
 
 /* ---- verifier (verify.c): structure (SSA, order, uses, links), types (every op against its rule), outputs (at least
- * one, distinct names). Reports into ctx->diags, at the ops' spans; CHM_ERR_INPUT when anything is wrong. O(ops). */
+ * one, distinct names), order (what is started is waited for, once, and before it is used). Reports into ctx->diags, at
+ * the ops' spans; CHM_ERR_INPUT when anything is wrong. O(ops). */
 ChmStatus chm_module_verify(ChmModule *m) CHM_MUST_USE;
 /* The same of a module fresh from its text, whose values are called by the numbers they have there. Lines may be
  * missing where it is not whole, and so may be the output. The module is numbered afterwards. */

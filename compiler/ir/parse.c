@@ -454,6 +454,10 @@ static ChmValue *read_source(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIr
 /* One line of a body. */
 static bool read_body_step(Matcher *m, const ChmIrStep *line, ChmStep *out)
 {
+    if (strcmp(line->op.text, "start") == 0) {
+        ERROR(m->r, line->op.span, "nothing is started in a body: its chunks overlap by themselves");
+        return false;
+    }
     ChmOpcode code = find_op(m->r, line->op);
     if (code == CHM_NOPS)
         return false;
@@ -521,8 +525,20 @@ static ChmValue *read_step(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmOpco
     return chm_build_step(r->module, NULL, at, from, &step, plain_name(r, result));
 }
 
-void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIrName operand, const ChmIrAttrs *attrs,
-               const ChmIrBody *body, const ChmIrLayout *layout)
+/* Whether an op of this kind can be under way while others go on. */
+static bool check_start(ChmIrReader *r, ChmIrName start, ChmOpcode code, ChmIrName op)
+{
+    if (!start.text || (chm_ops[code].class == CHM_CLASS_LAYOUT && !chm_is_local(code)))
+        return true;
+    bool local = chm_is_local(code);
+    ChmDiag *d = ERROR(r, start.span, "'%s' cannot be started: %s", op.text,
+                       local ? "it communicates nothing, and is done at once" : "it is no layout change");
+    HELP(r, d, "Write '%s' without 'start'.", op.text);
+    return false;
+}
+
+void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName start, ChmIrName op, ChmIrName operand,
+               const ChmIrAttrs *attrs, const ChmIrBody *body, const ChmIrLayout *layout)
 {
     if (!has_mesh(r, at))
         return;
@@ -533,7 +549,7 @@ void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIr
     }
     ChmValue *v = NULL;
     ChmOpcode code = find_op(r, op);
-    if (code != CHM_NOPS)
+    if (code != CHM_NOPS && check_start(r, start, code, op))
         switch (chm_ops[code].class) {
         case CHM_CLASS_SOURCE:
             v = read_source(r, at, result, op, operand, attrs, layout);
@@ -541,15 +557,57 @@ void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIr
         case CHM_CLASS_LAYOUT:
             v = read_step(r, at, result, code, op, operand, attrs, body, layout);
             break;
+        case CHM_CLASS_SYNC: {
+            ChmDiag *d = ERROR(r, op.span, "'%s' has no result", op.text);
+            HELP(r, d, "Write '%s %%VALUE' on a line by itself.", op.text);
+            break;
+        }
         case CHM_CLASS_SINK: {
             ChmDiag *d = ERROR(r, op.span, "'%s' has no result", op.text);
             HELP(r, d, "Write '%s NAME = %%VALUE'.", op.text);
             break;
         }
         }
-    if (v)
+    if (v) {
+        v->def->started = start.text != NULL;
         v->number = v->name ? 0 : (int32_t)strtol(result.text + 1, NULL, 10); /* for messages; printing counts afresh */
+    }
     define(r, result, v);
+}
+
+/* For an op that stands where one of another class should: what to write. False when it is of the class. */
+static bool of_other_class(ChmIrReader *r, ChmIrName op, ChmOpcode code, ChmOpClass class)
+{
+    if (chm_ops[code].class == class)
+        return false;
+    ChmDiag *d = NULL;
+    switch (chm_ops[code].class) {
+    case CHM_CLASS_SOURCE:
+    case CHM_CLASS_LAYOUT:
+        ERROR(r, op.span, "'%s' has a result: it stands after '%%NAME ='", op.text);
+        break;
+    case CHM_CLASS_SYNC:
+        d = ERROR(r, op.span, "'%s' makes nothing that could have a name", op.text);
+        HELP(r, d, "Write '%s %%VALUE'.", op.text);
+        break;
+    case CHM_CLASS_SINK:
+        d = ERROR(r, op.span, "'%s' lacks its name", op.text);
+        HELP(r, d, "Write '%s NAME = %%VALUE'.", op.text);
+        break;
+    }
+    return true;
+}
+
+void chm_ir_sync(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName operand)
+{
+    if (!has_mesh(r, at))
+        return;
+    ChmOpcode code = find_op(r, op);
+    if (code == CHM_NOPS || of_other_class(r, op, code, CHM_CLASS_SYNC))
+        return;
+    ChmValue *v = find_value(r, operand);
+    if (v)
+        chm_build_wait(r->module, NULL, at, v);
 }
 
 void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIrName operand)
@@ -557,12 +615,8 @@ void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIr
     if (!has_mesh(r, at))
         return;
     ChmOpcode code = find_op(r, op);
-    if (code == CHM_NOPS)
+    if (code == CHM_NOPS || of_other_class(r, op, code, CHM_CLASS_SINK))
         return;
-    if (chm_ops[code].class != CHM_CLASS_SINK) {
-        ERROR(r, op.span, "'%s' has a result: it stands after '%%NAME ='", op.text);
-        return;
-    }
     ChmValue *v = find_value(r, operand);
     if (v)
         chm_build_output(r->module, NULL, at, v, name.text);

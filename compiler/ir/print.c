@@ -85,13 +85,18 @@ void chm_step_print(const ChmShape *shape, const ChmStep *step, ChmOut *out)
 
 void chm_op_print(const ChmModule *m, const ChmOp *op, ChmOut *out)
 {
+    if (op->code == CHM_OP_WAIT) {
+        chm_out_printf(out, "%s ", chm_ops[op->code].name);
+        chm_value_print(op->operand, out);
+        return;
+    }
     if (!op->result) {
         chm_out_printf(out, "%s %s = ", chm_ops[op->code].name, op->name);
         chm_value_print(op->operand, out);
         return;
     }
     chm_value_print(op->result, out);
-    chm_out_printf(out, " = %s ", chm_ops[op->code].name);
+    chm_out_printf(out, " = %s%s ", op->started ? "start " : "", chm_ops[op->code].name);
     if (op->operand)
         chm_value_print(op->operand, out);
     else

@@ -62,10 +62,11 @@ typedef struct ChmIrReader {
     ChmMap values; /* from names with their '%' to entries of parse.c */
     CHM_VEC(const char *) value_names;
     CHM_VEC(const char *) bad_tensors; /* whose lines were refused: uses are not reported again */
-    int32_t syntax_errors; /* after one, no unknown value or tensor is reported: its line may be what was skipped */
-    bool number_lost;      /* one did not fit: nothing can be said about types */
-    int32_t braces;        /* open, in a topology */
-    uint32_t bad_end;      /* end of the last stray character reported */
+    int32_t syntax_errors;     /* after one, no unknown value or tensor is reported: its line may be what was skipped */
+    bool number_lost;          /* one did not fit: nothing can be said about types */
+    int32_t braces;            /* open, in a topology */
+    bool result_seen, op_next; /* by the scanner: the line begins with a value; and '=' has followed it */
+    uint32_t bad_end;          /* end of the last stray character reported */
 } ChmIrReader;
 
 /* ---- grammar/ir.l: scans and parses all lines of r->source */
@@ -82,9 +83,10 @@ void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *a
 void chm_ir_topology(ChmIrReader *r, ChmSpan at, const ChmTopologyText *text);
 void chm_ir_by(ChmIrReader *r, ChmIrName word); /* between the sizes of a grid */
 void chm_ir_tensor(ChmIrReader *r, ChmSpan at, ChmIrName name, ChmIrName dtype, const ChmIrPairs *dims);
-/* operand.text is NULL where no value stands; body and layout where none stands */
-void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName op, ChmIrName operand, const ChmIrAttrs *attrs,
-               const ChmIrBody *body, const ChmIrLayout *layout);
+/* start.text is NULL where the word does not stand, operand.text where no value stands; so are body and layout */
+void chm_ir_op(ChmIrReader *r, ChmSpan at, ChmIrName result, ChmIrName start, ChmIrName op, ChmIrName operand,
+               const ChmIrAttrs *attrs, const ChmIrBody *body, const ChmIrLayout *layout);
+void chm_ir_sync(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName operand);
 void chm_ir_sink(ChmIrReader *r, ChmSpan at, ChmIrName op, ChmIrName name, ChmIrName operand);
 /* modifiers of a layout: 'word' must be 'partial' or 'at' */
 void chm_ir_partial(ChmIrReader *r, ChmIrLayout *l, ChmIrName word, const ChmIrNames *axes);

@@ -2,8 +2,9 @@
  *
  * ir/verify.c - whether a module is well-formed: its list, its values, its types, its outputs.
  *
- * Three steps, each of which may trust what the ones before it have found right: links and kinds; types, in SSA order;
- * use counts and names. A fault in the first ends the check, since nothing else can then be walked safely.
+ * Four steps, each of which may trust what the ones before it have found right: links and kinds; types, in SSA order;
+ * what is started and waited for; use counts and names. A fault in the first ends the check, since nothing else can
+ * then be walked safely.
  */
 #include "ir/module.h"
 
@@ -49,14 +50,17 @@ static bool check_parts(Verifier *v, const ChmOp *op)
     }
     const ChmOpInfo *info = &chm_ops[op->code];
     bool source = info->class == CHM_CLASS_SOURCE, sink = info->class == CHM_CLASS_SINK;
+    bool makes = source || info->class == CHM_CLASS_LAYOUT;
     if (source ? op->operand != NULL : op->operand == NULL)
         FAULT(v, op, "'%s' %s an operand", info->name, source ? "must not have" : "lacks");
-    else if (sink ? op->result != NULL : op->result == NULL)
-        FAULT(v, op, "'%s' %s a result", info->name, sink ? "must not have" : "lacks");
+    else if (makes ? op->result == NULL : op->result != NULL)
+        FAULT(v, op, "'%s' %s a result", info->name, makes ? "lacks" : "must not have");
     else if (source ? op->tensor == NULL : op->tensor != NULL)
         FAULT(v, op, "'%s' %s a tensor", info->name, source ? "lacks" : "must not have");
     else if (sink ? op->name == NULL : op->name != NULL)
         FAULT(v, op, "'%s' %s a name", info->name, sink ? "lacks" : "must not have");
+    else if (op->started && (info->class != CHM_CLASS_LAYOUT || chm_is_local(op->code)))
+        FAULT(v, op, "'%s' cannot be started", info->name);
     else if (op->result && op->result->def != op)
         FAULT(v, op, "the result of '%s' does not know it as its definition", info->name);
     else if (op->result && (!op->result->type || !op->result->type->shape || !op->result->type->layout))
@@ -185,6 +189,58 @@ static void check_op(Verifier *v, const ChmOp *op, int32_t defined)
         check_input(v, op);
 }
 
+/* ---- what is started and waited for */
+
+/* Neither a use before the wait nor a missing wait is told where the wait may have stood on a line that is missing. */
+static void check_use(Verifier *v, const ChmOp *op, const ChmOp *wait)
+{
+    const ChmOp *def = op->operand->def;
+    if (!def->started || wait || !v->whole)
+        return;
+    ChmDiag *d = FAULT(v, op, "value '%s' is used before it is waited for", value_text(v, op->operand));
+    chm_note(&v->ctx->diags, d, def->span, "it is started here, and under way until then");
+    chm_help(&v->ctx->diags, d, "Write 'wait %s' before this line.", value_text(v, op->operand));
+}
+
+static void check_wait(Verifier *v, const ChmOp *op, const ChmOp *before)
+{
+    const ChmOp *def = op->operand->def;
+    const char *value = value_text(v, op->operand);
+    if (!def->started) {
+        ChmDiag *d = FAULT(v, op, "value '%s' is waited for, but was not started", value);
+        chm_note(&v->ctx->diags, d, def->span, "it is made here%s",
+                 chm_is_layout_op(def) ? ", where the op runs to its end" : "");
+        if (chm_is_layout_op(def) && !chm_is_local(def->code))
+            chm_help(&v->ctx->diags, d, "Write '%s = start %s ...' there, or no 'wait'.", value,
+                     chm_ops[def->code].name);
+    } else if (before) {
+        ChmDiag *d = FAULT(v, op, "value '%s' is waited for twice", value);
+        chm_note(&v->ctx->diags, d, before->span, "it is done from here on");
+    }
+}
+
+static void check_order(Verifier *v)
+{
+    const ChmOp **waits = CHM_NEW_ARRAY(&v->ctx->arena, const ChmOp *, v->nvalues); /* by value id: the first */
+    for (const ChmOp *op = v->m->first; op; op = op->next) {
+        if (!op->operand)
+            continue;
+        const ChmOp **wait = &waits[op->operand->id];
+        if (op->code != CHM_OP_WAIT) {
+            check_use(v, op, *wait);
+            continue;
+        }
+        check_wait(v, op, *wait);
+        *wait = *wait ? *wait : op;
+    }
+    for (const ChmOp *op = v->m->first; op && v->whole; op = op->next)
+        if (op->started && !waits[op->result->id]) {
+            ChmDiag *d = FAULT(v, op, "value '%s' is started and never waited for", value_text(v, op->result));
+            chm_help(&v->ctx->diags, d, "Write 'wait %s' before its first use, at the latest at the end.",
+                     value_text(v, op->result));
+        }
+}
+
 /* ---- uses and names */
 
 /* Reports when another op has the name already. */
@@ -248,6 +304,8 @@ static ChmStatus verify(ChmModule *m, bool numbered, bool whole)
         check_op(&v, op, defined);
         defined += op->result != NULL;
     }
+    if (v.faults == 0)
+        check_order(&v);
     check_uses_and_names(&v);
     return v.faults ? CHM_ERR_INPUT : CHM_OK;
 }

@@ -14,20 +14,31 @@
 #include "pass/passes.h"
 #include "pass/rewrite.h"
 
+/* What is started has a wait, which is no use. */
+static void unlink_dead(ChmModule *m, ChmOp *op)
+{
+    for (ChmOp *wait = op->next; wait && op->result->uses; wait = wait->next)
+        if (wait->operand == op->result) {
+            chm_op_unlink(m, wait);
+            break;
+        }
+    chm_op_unlink(m, op);
+}
+
 int32_t chm_pass_dce(ChmModule *m, const ChmPassEnv *env)
 {
     ChmRewrite w;
     chm_rewrite_init(&w, m, env, "dce");
     for (ChmOp *op = m->last, *before; op; op = before) {
         before = op->prev; /* users stand behind their operands, so one sweep from the end suffices */
-        if (!chm_is_layout_op(op) || op->result->uses)
+        if (!chm_is_layout_op(op) || op->result->uses > op->started)
             continue;
         ChmMove move = chm_op_move(op);
         const char *brief = chm_arena_printf(env->remarks->arena, "%s is not used", chm_ops[op->code].name);
         chm_rewrite_applied(&w, op, chm_moves_price(&w, op->result->type, &move, 1).worst_bytes, brief,
                             "%s of %s removed: nothing uses its result", chm_op_text(&w, op),
                             chm_value_text(&w, op->operand));
-        chm_op_unlink(m, op);
+        unlink_dead(m, op);
     }
     return w.changes;
 }

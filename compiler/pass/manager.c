@@ -146,7 +146,10 @@ static Manager manager_of(ChmModule *m, const ChmPassOptions *options, ChmOut *r
     const ChmTopology *topology = options->topology ? options->topology : &chm_default_topology;
     return (Manager){.m = m,
                      .options = options,
-                     .env = {.topology = topology, .chunks = options->chunks, .remarks = &m->ctx->remarks},
+                     .env = {.topology = topology,
+                             .chunks = options->chunks,
+                             .max_buffer_bytes = options->max_buffer_bytes,
+                             .remarks = &m->ctx->remarks},
                      .reproducer = reproducer};
 }
 

@@ -16,8 +16,9 @@ typedef enum ChmProps {                              /* properties of a module, 
 
 typedef struct ChmPassEnv {
     const ChmTopology *topology;
-    int32_t chunks; /* of every pipeline, as far as it can be cut so; 0: by cost */
-    bool cuts;      /* a later pass of the list cuts chains into chunks */
+    int32_t chunks;           /* of every pipeline, as far as it can be cut so; 0: by cost */
+    bool cuts;                /* a later pass of the list cuts chains into chunks */
+    int64_t max_buffer_bytes; /* of a rank's arena (ir/buffers.h), for 'schedule'; 0: no limit */
     ChmRemarks *remarks;
 } ChmPassEnv;
 
@@ -43,7 +44,8 @@ typedef struct ChmPassStat {
 
 typedef struct ChmPassOptions {
     const ChmTopology *topology;
-    int32_t chunks; /* --chunks; 0: by cost */
+    int32_t chunks;           /* --chunks; 0: by cost */
+    int64_t max_buffer_bytes; /* --max-buffer; 0: no limit */
     bool verify_each;
     /* Called after each pass when not NULL: the driver's --print-after / --print-changed. */
     void (*after)(void *user, const ChmPass *pass, ChmModule *m, int32_t changes);

@@ -30,8 +30,9 @@ static const char *const local_rules[] = {"canonicalize", "cse", "dce", "split-a
 /* What is left after them is made into arrows, each of which is then routed; two routes may begin alike. */
 static const char *const global_rules[] = {"compose", "route", "canonicalize", "cse", "dce", NULL};
 
-/* Steps that load different wires are made to run at the same time. */
-static const char *const overlap[] = {"pipeline", NULL};
+/* Steps that load different wires are made to run at the same time: those of one chain, then those of different ones.
+ */
+static const char *const overlap[] = {"pipeline", "schedule", NULL};
 
 static void append(const char *const *names, const ChmPass **list, int32_t max, int32_t *n)
 {

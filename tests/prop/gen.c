@@ -35,12 +35,17 @@ typedef struct Gen {
     bool even; /* sizes that blocks and chunks divide */
 } Gen;
 
-static int32_t below(Gen *g, int32_t n)
+int32_t gen_number(uint64_t *state, int32_t n)
 {
-    uint64_t z = g->state += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     return (int32_t)((z ^ z >> 31) % (uint64_t)n);
+}
+
+static int32_t below(Gen *g, int32_t n)
+{
+    return gen_number(&g->state, n);
 }
 
 static bool chance(Gen *g, int32_t percent)
