@@ -112,7 +112,7 @@ ChrtView chrt_chunk_view(const ChrtCutting *cutting, const ChrtMesh *mesh, const
                          int32_t rank, int32_t base, ChrtSpan *spans)
 {
     static const ChrtCutting whole = {.dim = -1, .chunks = 1, .blocks = 1};
-    ChrtView view = {.at = {base, 0}, .box = chrt_chunk_box(&whole, mesh, layout, 0, rank), .dim = cutting->dim};
+    ChrtView view = {.at = {base, 0, 0}, .box = chrt_chunk_box(&whole, mesh, layout, 0, rank), .dim = cutting->dim};
     if (cutting->dim < 0)
         return view;
     const int64_t *start = cutting->start + chunk * (cutting->blocks + 1);

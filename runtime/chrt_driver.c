@@ -2,7 +2,7 @@
  *
  * chrt_driver.c - runs both schedules, checks them, times them, and says so.
  */
-#ifndef _POSIX_C_SOURCE // some MPI wrappers include system headers first
+#ifndef _POSIX_C_SOURCE         // some MPI wrappers include system headers first
 #define _POSIX_C_SOURCE 199309L // nanosleep
 #endif
 
@@ -109,8 +109,8 @@ static void usage(FILE *to, const ChrtDriver *driver)
 /* ---- running ------------------------------------------------------------------------------------------------------
  */
 
-/* A launcher that hears of the abort before it has read this rank's output drops that output (Hydra does): half a second
- * for it to read. */
+/* A launcher that hears of the abort before it has read this rank's output drops that output (Hydra does): half a
+ * second for it to read. */
 static void stop(const Run *run, const char *what, const char *message)
 {
     const struct timespec while_read = {.tv_nsec = 500 * 1000 * 1000};

@@ -94,11 +94,12 @@ static ChrtStatus post(ChrtTask *t, int32_t action)
         int count = (int)(a->elems - done < CHRT_MAX_COUNT ? a->elems - done : CHRT_MAX_COUNT);
         MPI_Request *request = &ctx->requests[ctx->nrequests];
         int64_t offset = done * t->elem_bytes;
-        int rc;
+        MPI_Datatype type = a->at.strided ? t->strided[a->at.strided - 1].type : t->mpi;
+        int n = a->at.strided ? 1 : count, rc;
         if (a->verb == CHRT_RECV)
-            rc = MPI_Irecv(target(t, &a->at) + offset, count, t->mpi, a->peer, a->tag, ctx->comm, request);
+            rc = MPI_Irecv(target(t, &a->at) + offset, n, type, a->peer, a->tag, ctx->comm, request);
         else
-            rc = MPI_Isend(source(t, &a->at) + offset, count, t->mpi, a->peer, a->tag, ctx->comm, request);
+            rc = MPI_Isend(source(t, &a->at) + offset, n, type, a->peer, a->tag, ctx->comm, request);
         if (rc != MPI_SUCCESS)
             return fail_mpi(t, action, rc);
         ctx->posted[ctx->nrequests++] = (ChrtPosted){t, action};

@@ -31,6 +31,11 @@
 #define CHRT_DIRECT_BYTES (8 * 1024)
 #endif
 
+/* Messages from or to runs of no less than this on average are not packed: MPI walks the runs. Tests lower it. */
+#ifndef CHRT_STRIDED_BYTES
+#define CHRT_STRIDED_BYTES 1024
+#endif
+
 #if defined(__GNUC__)
 #define CHRT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else

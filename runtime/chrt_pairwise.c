@@ -91,7 +91,7 @@ int32_t chrt_piece_send(ChrtWork *w, int32_t peer, const ChrtBox *box, int64_t f
         return -1;
     ChrtPlace at;
     int32_t packed = -1;
-    if (!piece_run(w, &w->in, box, first, last, &at)) {
+    if (!piece_run(w, &w->in, box, first, last, &at) && !chrt_strided(w, &w->in, box, first, last, &at)) {
         at = chrt_take(w, last - first, w->task->elem_bytes);
         packed = chrt_piece_local(w, CHRT_MOVE, box, first, last, &w->in, at, false, -1);
     }
@@ -103,7 +103,7 @@ int32_t chrt_piece_recv(ChrtWork *w, int32_t peer, const ChrtBox *box, int64_t f
     if (first >= last)
         return -1;
     ChrtPlace at;
-    if (piece_run(w, &w->out, box, first, last, &at))
+    if (piece_run(w, &w->out, box, first, last, &at) || chrt_strided(w, &w->out, box, first, last, &at))
         return chrt_recv(w, peer, at, last - first, -1);
     at = chrt_take(w, last - first, w->task->elem_bytes);
     int32_t got = chrt_recv(w, peer, at, last - first, -1);

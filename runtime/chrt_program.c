@@ -64,12 +64,20 @@ ChrtPlace chrt_place_at(ChrtPlace place, int64_t bytes)
 
 ChrtPlace chrt_take(ChrtWork *w, int64_t elems, int32_t elem_bytes)
 {
-    ChrtPlace place = {CHRT_REGION + 2 * w->step + w->chunk % 2, w->used};
+    ChrtPlace place = {CHRT_REGION + 2 * w->step + w->chunk % 2, w->used, 0};
     if (elems > (INT64_MAX - ALIGN - w->used) / elem_bytes)
         w->task->no_memory = true;
     else
         w->used += (elems * elem_bytes + ALIGN - 1) / ALIGN * ALIGN;
     return place;
+}
+
+bool chrt_strided_reserve(ChrtTask *task)
+{
+    void *array = task->strided;
+    bool room = grow(task, &array, task->nstrided, &task->max_strided, sizeof *task->strided);
+    task->strided = array;
+    return room;
 }
 
 ChrtView chrt_packed(ChrtPlace at, const ChrtBox *box)
@@ -131,9 +139,7 @@ static void add_walk(ChrtTask *task, const ChrtBox *region, const ChrtBox *from_
     task->action[task->nactions - 1].n++;
 }
 
-/* The part of a region that lies in one span (-1: all), in coordinates of the chunk; and the buffer's box in the same.
- */
-static ChrtBox in_span(const ChrtView *view, int32_t span, const ChrtBox *region, ChrtBox *box)
+ChrtBox chrt_view_span(const ChrtView *view, int32_t span, const ChrtBox *region, ChrtBox *box)
 {
     ChrtBox part = *region;
     *box = view->box;
@@ -153,11 +159,11 @@ void chrt_local_walk(ChrtWork *w, const ChrtBox *region, const ChrtView *from, c
     if (w->task->no_memory)
         return;
     for (int32_t i = from->nspans ? 0 : -1; i < from->nspans; i++) {
-        ChrtBox from_box, to_box, part = in_span(from, i, region, &from_box);
+        ChrtBox from_box, to_box, part = chrt_view_span(from, i, region, &from_box);
         if (chrt_box_elems(&part) == 0)
             continue;
         for (int32_t j = to->nspans ? 0 : -1; j < to->nspans; j++) {
-            ChrtBox both = in_span(to, j, &part, &to_box);
+            ChrtBox both = chrt_view_span(to, j, &part, &to_box);
             add_walk(w->task, &both, &from_box, from->at, &to_box, to->at);
         }
     }
@@ -177,7 +183,7 @@ bool chrt_view_run(const ChrtView *view, int32_t elem_bytes, const ChrtBox *regi
 {
     int64_t elems = chrt_box_elems(region), offset;
     for (int32_t i = view->nspans ? 0 : -1; i < view->nspans; i++) {
-        ChrtBox box, part = in_span(view, i, region, &box);
+        ChrtBox box, part = chrt_view_span(view, i, region, &box);
         if (chrt_box_elems(&part) != elems)
             continue;
         if (!chrt_box_contiguous(&box, region, &offset))

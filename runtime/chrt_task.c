@@ -89,7 +89,7 @@ static ChrtView view_after(const Build *b, int32_t step, int32_t chunk, const Ch
         return chrt_chunk_view(&b->cutting, ctx->mesh, layout, chunk, ctx->rank, CHRT_IN, b->spans[0]);
     if (step == b->task->nsteps - 1)
         return chrt_chunk_view(&b->cutting, ctx->mesh, layout, chunk, ctx->rank, CHRT_OUT, b->spans[1]);
-    return chrt_packed((ChrtPlace){CHRT_REGION + 2 * step + chunk % 2, 0}, box);
+    return chrt_packed((ChrtPlace){CHRT_REGION + 2 * step + chunk % 2, 0, 0}, box);
 }
 
 /* DONE waits for what nothing else of the step waits for. */
@@ -152,6 +152,9 @@ void chrt_task_free(ChrtTask *task)
     free(task->action);
     free(task->walk);
     free(task->edge);
+    for (int32_t i = 0; i < task->nstrided; i++)
+        MPI_Type_free(&task->strided[i].type);
+    free(task->strided);
     free(task->next);
     free(task->region);
     free(task->scratch_memory);

@@ -2,9 +2,9 @@
  *
  * chrt_task.h - how a task is made and run. Order of dependence, lowest first:
  *
- *   chrt_program (actions, places, what waits for what)  chrt_cut (how blocks and chunks lie in memory)
- *   chrt_pairwise, chrt_direct, chrt_ring, chrt_chain, chrt_exchange (the algorithms)  chrt_task (steps and chunks put
- * together) chrt_library (MPI's own collectives)  chrt_engine (progress)
+ *   chrt_program (actions, places, what waits for what)  chrt_cut (how blocks and chunks lie in memory)  chrt_strided
+ *   (messages without packing)  chrt_pairwise, chrt_direct, chrt_ring, chrt_chain, chrt_exchange (the algorithms)
+ * chrt_task (steps and chunks put together) chrt_library (MPI's own collectives)  chrt_engine (progress)
  *
  * A task is a *program*: this rank's messages, copies and sums as nodes of a graph, made once by chrt_prepare. The
  * algorithms only write nodes; one engine runs them. A node runs when all nodes that it waits for are complete.
@@ -33,7 +33,8 @@ enum { CHRT_IN, CHRT_OUT, CHRT_SCRATCH, CHRT_REGION };
 
 typedef struct ChrtPlace {
     int32_t base;
-    int64_t offset; /* bytes */
+    int64_t offset;  /* bytes */
+    int32_t strided; /* messages: number of the task's type of what lies from there on; 0: one run */
 } ChrtPlace;
 
 typedef enum ChrtVerb {
@@ -69,6 +70,12 @@ typedef struct ChrtEdge {
     int32_t before, after;
 } ChrtEdge;
 
+/* A derived datatype; runs is 0 where they are not alike. */
+typedef struct ChrtStrided {
+    MPI_Datatype type;
+    int64_t runs, elems, stride;
+} ChrtStrided;
+
 typedef struct ChrtLibrary ChrtLibrary;
 
 struct ChrtTask {
@@ -85,6 +92,8 @@ struct ChrtTask {
     ChrtWalk *walk;
     ChrtEdge *edge; /* while being made */
     int32_t nactions, nwalks, nedges, max_actions, max_walks, max_edges;
+    ChrtStrided *strided;
+    int32_t nstrided, max_strided;
     int32_t *next;
     int64_t *region; /* bytes of each, then where it begins */
     bool no_memory;
@@ -153,6 +162,9 @@ int32_t chrt_local(ChrtWork *w, ChrtVerb verb, const ChrtBox *region, const Chrt
 int32_t chrt_join(ChrtTask *task, int32_t step);
 void chrt_after(ChrtTask *task, int32_t action, int32_t before); /* -1 as either: nothing */
 
+/* Room for one more strided type. */
+bool chrt_strided_reserve(ChrtTask *task) CHRT_MUST_USE;
+
 /* Of a local action in two parts: room, then walks of its. */
 int32_t chrt_local_open(ChrtWork *w, ChrtVerb verb, int32_t after);
 void chrt_local_walk(ChrtWork *w, const ChrtBox *region, const ChrtView *from, const ChrtView *to);
@@ -188,7 +200,18 @@ ChrtView chrt_chunk_view(const ChrtCutting *cutting, const ChrtMesh *mesh, const
 /* Whether a region is one run of the buffer, and where. */
 bool chrt_view_run(const ChrtView *view, int32_t elem_bytes, const ChrtBox *region, ChrtPlace *at);
 
+/* The part of a region that lies in one span (-1, where there are none: all), in coordinates of the chunk; and the
+ * buffer's box in the same. */
+ChrtBox chrt_view_span(const ChrtView *view, int32_t span, const ChrtBox *region, ChrtBox *box);
+
 bool chrt_layout_present(const ChrtMesh *mesh, const ChrtLayout *layout, int32_t rank);
+
+/* ---- chrt_strided --------------------------------------------------------------------------------------------------
+ */
+
+/* Whether elements [first, last) of the flattened box should go between the wire and the view without a copy of ours,
+ * though they are no single run there; and the place for that. */
+bool chrt_strided(ChrtWork *w, const ChrtView *view, const ChrtBox *box, int64_t first, int64_t last, ChrtPlace *at);
 
 /* ---- the algorithms -------------------------------------------------------------------------------------------------
  */

@@ -78,7 +78,7 @@ typedef struct Making {
     ChmTraffic traffic;
     Classes wires, ranks;
     double *wire_s, *takes_part; /* of the op at hand */
-    ChmMap known;
+    ChmMap known, bodies;
     ChmLoad **made; /* distinct */
     int32_t nmade;
 } Making;
@@ -137,11 +137,29 @@ typedef struct Key {
     ChmOpcode code;
 } Key;
 
-static Key key_of(const ChmOp *op)
+typedef struct BodyStep {
+    const ChmLayout *to;
+    int64_t code;
+} BodyStep;
+
+/* Bodies of equal steps are one pointer: given where it begins, a step is told by its code and its end. */
+static const void *intern_body(Making *k, const ChmAttrs *attrs)
+{
+    BodyStep *steps = CHM_NEW_ARRAY(k->arena, BodyStep, attrs->body_len);
+    for (int32_t i = 0; i < attrs->body_len; i++) {
+        steps[i].to = attrs->body[i].to;
+        steps[i].code = attrs->body[i].code;
+    }
+    return chm_intern_bytes(&k->bodies, steps, (size_t)attrs->body_len * sizeof *steps);
+}
+
+static Key key_of(Making *making, const ChmOp *op)
 {
     Key k;
     memset(&k, 0, sizeof k); /* keys are compared by their bytes, padding too */
     memcpy(&k.attrs, &op->attrs, sizeof k.attrs);
+    if (op->attrs.body_len)
+        k.attrs.body = intern_body(making, &op->attrs);
     k.from = op->operand->type;
     k.to = op->result->type;
     k.code = op->code;
@@ -150,7 +168,7 @@ static Key key_of(const ChmOp *op)
 
 static const ChmLoad *load_of_op(Making *k, const ChmOp *op)
 {
-    Key key = key_of(op);
+    Key key = key_of(k, op);
     ChmLoad *load = chm_map_get(&k->known, &key, sizeof key);
     if (load)
         return load;
@@ -171,6 +189,7 @@ void chm_loads_of_module(ChmLoads *l, ChmArena *arena, const ChmTopology *topo, 
     k->arena = arena;
     chm_traffic_init(&k->traffic, arena, topo, m->mesh);
     chm_map_init(&k->known, arena);
+    chm_map_init(&k->bodies, arena);
     classes_init(&k->wires, arena, chm_traffic_wires(&k->traffic), MAX_WIRE_CLASSES);
     classes_init(&k->ranks, arena, m->mesh->ranks, MAX_RANK_CLASSES);
     k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);

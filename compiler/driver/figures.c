@@ -91,6 +91,7 @@ void chm_figures_of(ChmFigures *f, ChmArena *arena, const ChmTopology *topo, Chm
     f->arena_bytes = buffers.arena_bytes;
     for (const ChmOp *op = m->first; op; op = op->next) {
         f->count[op->code]++;
+        f->started += op->started;
         ChmAxes axes = chm_op_axes(op);
         if (!chm_op_communicates(op->code) || listed(f, axes))
             continue;

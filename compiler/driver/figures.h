@@ -17,6 +17,7 @@ typedef struct ChmFigures {
     ChmPrice price;
     int64_t arena_bytes;
     int32_t count[CHM_NOPS];
+    int32_t started;             /* ops that do not end where they stand */
     CHM_VEC(ChmAxisFigure) axes; /* in order of first use */
 } ChmFigures;
 

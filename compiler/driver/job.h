@@ -38,7 +38,8 @@ void chm_job_free(CHM_TAKE ChmJob *job);
 
 /* source, plan, topology, baseline, expects. */
 ChmStatus chm_job_load(ChmJob *job) CHM_MUST_USE;
-/* best, never dearer than baseline; both checked against expects. */
+/* best, never dearer than baseline; both checked against expects. CHM_ERR_INPUT when none is as small as --max-buffer
+ * wants it. */
 ChmStatus chm_job_optimize(ChmJob *job) CHM_MUST_USE;
 /* chimerac run: executes best. CHM_ERR_INPUT when an output is wrong. */
 ChmStatus chm_job_execute(ChmJob *job) CHM_MUST_USE;

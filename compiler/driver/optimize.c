@@ -4,7 +4,9 @@
  * first pass and after the last.
  */
 #include "driver/job.h"
+#include "ir/buffers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- loading */
@@ -136,6 +138,7 @@ static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 {
     ChmPassOptions options = {.topology = job->topology,
                               .chunks = job->options.chunks,
+                              .max_buffer_bytes = job->options.max_buffer_bytes,
                               .verify_each = job->options.verify_each,
                               .after = after_pass,
                               .user = job,
@@ -180,6 +183,53 @@ static void remark_dearer(ChmJob *job, const ChmPrice *price, const ChmPrice *li
     chm_remark(&job->ctx.remarks, CHM_MISSED, "driver", (ChmSpan){0}, 0, "%s", chm_out_text(&text));
 }
 
+/* ---- --max-buffer */
+
+/* Of the schedules tried, the one that needs the least of a rank's memory. */
+typedef struct Least {
+    int64_t arena_bytes;
+    ChmSpan span; /* of the op that makes the value on top */
+    int32_t level;
+} Least;
+
+/* Whether the trial's arena is as small as asked for. */
+static bool fits(ChmJob *job, int32_t level, Least *least)
+{
+    ChmBuffers buffers;
+    if (job->options.max_buffer_bytes == 0)
+        return true;
+    chm_buffers_plan(&job->ctx.arena, job->trial, &buffers);
+    if (buffers.arena_bytes < least->arena_bytes)
+        *least = (Least){buffers.arena_bytes, buffers.top ? buffers.top->def->span : (ChmSpan){0}, level};
+    return buffers.arena_bytes <= job->options.max_buffer_bytes;
+}
+
+static void remark_too_large(ChmJob *job, const char *kept)
+{
+    ChmBuffers buffers;
+    chm_buffers_plan(&job->ctx.arena, job->trial, &buffers);
+    chm_remark(&job->ctx.remarks, CHM_MISSED, "driver", (ChmSpan){0}, 0,
+               "the schedule that the passes made would keep %" PRId64
+               " bytes on a rank, more than '--max-buffer' allows; %s",
+               buffers.arena_bytes, kept);
+}
+
+static ChmStatus refuse(ChmJob *job, const Least *least)
+{
+    const ChmOptions *o = &job->options;
+    ChmDiag *d = chm_error(&job->ctx.diags, least->span,
+                           "a rank keeps %" PRId64 " bytes between ops when this is made, more than the %" PRId64
+                           " that '--max-buffer' allows",
+                           least->arena_bytes, o->max_buffer_bytes);
+    if (o->passes_given)
+        chm_help(&job->ctx.diags, d, "The least that would fit with these passes is '--max-buffer=%" PRId64 "'.",
+                 least->arena_bytes);
+    else
+        chm_help(&job->ctx.diags, d, "The least that would fit is '--max-buffer=%" PRId64 "', with -O%d.",
+                 least->arena_bytes, (int)least->level);
+    return CHM_ERR_INPUT;
+}
+
 /* Never dearer than as written: -O2 falls back to -O1, and that to the plan itself. With --passes the user has the say.
  */
 ChmStatus chm_job_optimize(ChmJob *job)
@@ -187,6 +237,7 @@ ChmStatus chm_job_optimize(ChmJob *job)
     const ChmOptions *o = &job->options;
     const ChmPass *list[64];
     ChmPrice limit = price_of(job, job->baseline);
+    Least least = {.arena_bytes = INT64_MAX};
     for (int32_t level = o->level;; level = level > 1 ? 1 : 0) {
         int32_t n = 0, remarks_before = job->ctx.remarks.list.len;
         if (o->passes_given) {
@@ -199,12 +250,19 @@ ChmStatus chm_job_optimize(ChmJob *job)
         if (st)
             return st;
         ChmPrice price = price_of(job, job->trial);
-        if (level == 0 || o->passes_given || chm_price_compare(&price, &limit) <= 0) {
+        bool last = level == 0 || o->passes_given, small = fits(job, level, &least);
+        if (small && (last || chm_price_compare(&price, &limit) <= 0)) {
             keep(job, job->trial);
             return CHM_OK;
         }
-        drop_trial(job);
+        if (last)
+            return refuse(job, &least);
         job->ctx.remarks.list.len = remarks_before; /* about a schedule that nobody sees */
-        remark_dearer(job, &price, &limit, level > 1 ? "the local rules alone are tried" : "that one is kept");
+        const char *kept = level > 1 ? "the local rules alone are tried" : "that one is kept";
+        if (small)
+            remark_dearer(job, &price, &limit, kept);
+        else
+            remark_too_large(job, level > 1 ? kept : "the plan as written is tried");
+        drop_trial(job);
     }
 }

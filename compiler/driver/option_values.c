@@ -186,7 +186,8 @@ static bool take_print_after(ChmCommandLine *p, const char *value)
     return true;
 }
 
-static bool take_memory(ChmCommandLine *p, const char *value)
+/* Bytes, or with a unit: "512M", "64MiB". */
+static bool read_size(ChmCommandLine *p, const char *value, int64_t *out)
 {
     static const char units[] = "KMGT";
     size_t digits = strspn(value, "0123456789");
@@ -198,11 +199,20 @@ static bool take_memory(ChmCommandLine *p, const char *value)
         rest++;
         rest += strcmp(rest, "iB") == 0 || strcmp(rest, "B") == 0 ? strlen(rest) : 0;
     }
-    if (!digits || *rest || !read_int(chm_arena_strndup(p->arena, value, digits), &n) || n < 1 ||
-        !chm_mul64(n, unit, &n))
-        return chm_options_wrong(p, "'--memory %s': not a size such as 512M or 2G", value);
-    p->o->memory_bytes = n;
-    return true;
+    return digits && !*rest && read_int(chm_arena_strndup(p->arena, value, digits), &n) && n >= 1 &&
+           chm_mul64(n, unit, out);
+}
+
+static bool take_memory(ChmCommandLine *p, const char *value)
+{
+    return read_size(p, value, &p->o->memory_bytes) ||
+           chm_options_wrong(p, "'--memory %s': not a size such as 512M or 2G", value);
+}
+
+static bool take_max_buffer(ChmCommandLine *p, const char *value)
+{
+    return read_size(p, value, &p->o->max_buffer_bytes) ||
+           chm_options_wrong(p, "'--max-buffer %s': not a size such as 64MiB or 1G", value);
 }
 
 #define FLAG_HANDLER(CODE, field, to)                             \

@@ -31,7 +31,8 @@ typedef struct ChmOptions {
     CHM_VEC(const char *) print_after; /* pass names, or "all" */
     bool print_changed, verify_each, time_passes, explain, stats, driver, quiet, random_float;
     uint64_t seed;
-    int64_t memory_bytes; /* 0: the default */
+    int64_t memory_bytes;     /* 0: the default */
+    int64_t max_buffer_bytes; /* of a rank's arena; 0: no limit */
     ChmColor color;
 } ChmOptions;
 

@@ -198,6 +198,8 @@ void chm_report_stats(ChmJob *job)
         if (counted)
             row(out, chm_ops[code].name, baseline.count[code], best.count[code]);
     }
+    if (baseline.started || best.started)
+        row(out, "of these started early", baseline.started, best.started);
     if (b->worst_bytes == bound)
         chm_out_puts(out, "  the schedule meets its bound\n");
 }

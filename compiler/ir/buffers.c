@@ -14,6 +14,7 @@
  */
 typedef struct Range {
     int32_t id;
+    const ChmValue *value;
     int32_t first_op, last_op;
     int64_t bytes, offset;
 } Range;
@@ -81,7 +82,7 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
         }
         if (op->result) {
             int32_t id = op->result->id;
-            ranges[id] = (Range){.id = id, .first_op = position, .last_op = position};
+            ranges[id] = (Range){.id = id, .value = op->result, .first_op = position, .last_op = position};
             if (op->code == CHM_OP_INPUT)
                 out->place[id] = (ChmPlace){.home = CHM_HOME_INPUT, .index = op->tensor->index};
             else
@@ -99,7 +100,9 @@ void chm_buffers_plan(ChmArena *arena, ChmModule *m, ChmBuffers *out)
         r->offset = place->offset_bytes = find_gap(r, placed, nplaced);
         insert_by_offset(placed, nplaced++, r);
         int64_t end = add_saturating(r->offset, r->bytes);
-        if (end > out->arena_bytes)
+        if (end > out->arena_bytes) {
             out->arena_bytes = end;
+            out->top = r->value;
+        }
     }
 }

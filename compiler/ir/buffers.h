@@ -31,6 +31,7 @@ typedef struct ChmBuffers {
     ChmPlace *place; /* by value id */
     int32_t nvalues;
     int64_t arena_bytes; /* peak, on the worst rank; INT64_MAX when the values do not fit an address space */
+    const ChmValue *top; /* the first that reaches as far; NULL where there is none in the arena */
 } ChmBuffers;
 
 /* An input lives in the caller's buffer, which is only read. Another value that is an output lives in the buffer of its

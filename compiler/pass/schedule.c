@@ -119,6 +119,7 @@ typedef struct Limits {
     double crowding;   /* on any wire, by the ops under way */
     int32_t under_way; /* ops */
     bool by_place;     /* ops start in the order in which they stand, else those of the longest way first */
+    int64_t max_bytes; /* of the results that are alive; 0: no limit */
 } Limits;
 
 typedef struct List {
@@ -131,7 +132,7 @@ typedef struct List {
     int32_t *crowded;               /* by distinct load: at which step it was too much for the wires, counted from 1 */
     int32_t step;                   /* of time */
     int32_t *uses_left;             /* by index */
-    int64_t alive_bytes, max_bytes; /* 0: no limit */
+    int64_t alive_bytes;
 } List;
 
 static void emit(List *l, int32_t op, bool start, bool wait)
@@ -186,7 +187,7 @@ static bool may_begin(List *l, int32_t i)
 {
     if (l->nunder_way == 0)
         return true;
-    if (l->max_bytes && l->s->node[i].bytes > l->max_bytes - l->alive_bytes)
+    if (l->limits.max_bytes && l->s->node[i].bytes > l->limits.max_bytes - l->alive_bytes)
         return false;
     return !takes_time(l, i) || (l->nunder_way < l->limits.under_way && !crowds(l, l->s->loads.of_op[i]));
 }
@@ -244,7 +245,7 @@ static void emit_ends(List *l, ChmOpClass class)
 static Moments list_schedule(const Schedule *s, Limits limits)
 {
     Moments moments = {0};
-    List l = {.s = s, .limits = limits, .out = &moments, .step = 1, .max_bytes = s->w.env->max_buffer_bytes};
+    List l = {.s = s, .limits = limits, .out = &moments, .step = 1};
     chm_timeline_init(&l.time, s->scratch, &s->loads);
     l.under_way = CHM_NEW_ARRAY(s->scratch, int32_t, s->n);
     l.done = CHM_NEW_ARRAY(s->scratch, bool, s->n);
@@ -347,12 +348,15 @@ static void find_best(Schedule *s, Candidate *best, Candidate *too_large)
 {
     static const double crowding[] = {1 + 1e-9, 1.5, 2 + 1e-9, 1e9};
     static const int32_t under_way[] = {MOST_UNDER_WAY, 4, 3, 2};
-    int32_t n = s->w.env->max_buffer_bytes ? 4 : 1; /* fewer ops under way only spare buffers */
+    int64_t max_bytes = s->w.env->max_buffer_bytes;
     *best = *too_large = (Candidate){.time_s = 0};
     for (int32_t by_place = 0; by_place < 2; by_place++)
-        for (size_t k = 0; k < sizeof crowding / sizeof crowding[0]; k++)
-            for (int32_t i = 0; i < n; i++)
-                consider(s, list_schedule(s, (Limits){crowding[k], under_way[i], by_place}), best, too_large);
+        for (size_t k = 0; k < sizeof crowding / sizeof crowding[0]; k++) {
+            consider(s, list_schedule(s, (Limits){crowding[k], MOST_UNDER_WAY, by_place, 0}), best, too_large);
+            for (int32_t i = 0; max_bytes && i < 4; i++) /* fewer ops under way only spare buffers */
+                consider(s, list_schedule(s, (Limits){crowding[k], under_way[i], by_place, max_bytes}), best,
+                         too_large);
+        }
     if (!fits(s, &s->now))
         consider(s, one_by_one(s), best, too_large);
 }

@@ -105,6 +105,8 @@ def platform_arguments(topology, ranks):
 class Bench:
     """The tools, and the folder where results are kept."""
 
+    cc = "smpicc"
+
     def __init__(self, chimerac, folder):
         self.chimerac = chimerac
         self.folder = folder
@@ -118,7 +120,7 @@ class Bench:
     def must(self, command, **more):
         code, out, err = self.call(command, **more)
         if code != 0:
-            sys.exit(f"sim.py: {' '.join(map(str, command))} failed:\n{out}{err}")
+            sys.exit(f"{os.path.basename(sys.argv[0])}: {' '.join(map(str, command))} failed:\n{out}{err}")
         return out
 
     def build_runtime(self):
@@ -129,7 +131,7 @@ class Bench:
                 digest.update(f.read())
             if name.endswith(".c"):
                 objects.append(os.path.join(self.folder, name[:-2] + ".o"))
-                self.must(["smpicc", "-std=c11", "-O2", "-I", folder, "-c", os.path.join(folder, name), "-o", objects[-1]])
+                self.must([self.cc, "-std=c11", "-O2", "-I", folder, "-c", os.path.join(folder, name), "-o", objects[-1]])
         self.runtime_hash = digest.hexdigest()
         return objects
 
@@ -147,7 +149,7 @@ class Bench:
         kept = os.path.join(self.folder, digest.hexdigest()[:32] + ".result")
         if not os.path.exists(kept):
             program = source[:-2]
-            self.must(["smpicc", "-std=c11", "-O2", "-I", os.path.join(ROOT, "runtime"), source, *self.runtime, "-lm", "-o", program])
+            self.must([self.cc, "-std=c11", "-O2", "-I", os.path.join(ROOT, "runtime"), source, *self.runtime, "-lm", "-o", program])
             env = dict(os.environ, CHRT_COLLECTIVES="library" if library else "own")
             code, out, err = self.call([os.path.join(HERE, "smpi.sh"), platform, ranks, program, "-r", 1, "--time-only"], env=env)
             os.remove(program)
@@ -270,15 +272,15 @@ def ratio(cell, form, key="own_s"):
     return cell[key][form] / cell[key]["ours"]
 
 
+def bar(text, ok, misses=()):
+    yield f"- **{'met' if ok else 'MISSED'}**: {text}"
+    for miss in misses:
+        yield f"  - {miss}"
+
+
 def verdict(cells):
     """Lines of Markdown: every bar, and the cells that miss it."""
     whole = [c for c in cells if not c["errors"]]
-
-    def bar(text, ok, misses=()):
-        yield f"- **{'met' if ok else 'MISSED'}**: {text}"
-        for miss in misses:
-            yield f"  - {miss}"
-
     if len(whole) < len(cells):
         yield from bar(f"every run ends: {len(cells) - len(whole)} do not", False, [f"{name_of(c)}: {c['errors'][0].splitlines()[-1]}" for c in cells if c["errors"]])
     for form in ("written", "chimera"):

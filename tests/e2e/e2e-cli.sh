@@ -54,6 +54,9 @@ usage "one input file at a time" -- run "$plan"
 usage "'--driver' adds a main to '--emit=c' only" --driver --emit=ir "$plan"
 usage "'--emit' has no meaning for 'chimerac run'" run --emit=c "$plan"
 usage "'--seed' is an option of 'chimerac run' only" --seed 3 "$plan"
+usage "'--max-buffer 3furlongs': not a size such as 64MiB or 1G" --max-buffer 3furlongs "$plan"
+usage "'--max-buffer 0': not a size" --max-buffer=0 "$plan"
+usage "'--max-buffer 99999999999G': not a size" --max-buffer=99999999999G "$plan"
 usage "not a size" run --memory 3furlongs "$plan"
 usage "'-D' sets a 'param' of a plan" -x ir -D seq=4 "$plan"
 usage "'--emit=ast' prints the syntax tree of a plan" -x ir --emit=ast "$plan"
@@ -108,6 +111,11 @@ expect 0 "names after --" "$CHIMERAC" -q --emit=ir -- run
 expect 0 "define" "$CHIMERAC" -q --emit=ir -Dseq=16 "$plan" && says out 'seq = 16'
 expect 0 "the last define counts" "$CHIMERAC" -q --emit=ir -D seq=16 --define=seq=32 "$plan" && says out 'seq = 32'
 expect 0 "ast" "$CHIMERAC" -q --emit=ast -D seq=16 "$plan" && says out 'seq = 16'
+
+# ---- what does not fit
+expect 1 "too little memory on a rank" "$CHIMERAC" -q -o no.c --max-buffer=64 -D seq=16 "$plan" && says err "more than the 64 that '--max-buffer' allows"
+[ ! -e no.c ] || bad "there is an output although nothing fits"
+expect 0 "run within --max-buffer" "$CHIMERAC" run -O3 --max-buffer=1GiB -D seq=16 "$plan"
 
 # ---- run
 expect 0 "run" "$CHIMERAC" run -D seq=16 "$plan" && says out 'tp_pp: ok ranks=8 seeds=3'

@@ -95,14 +95,40 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Position of the last op that reads v; its own when none does. */
+/* Position of the last op that may read or write v; what is started does so until it is waited for. */
 static int32_t last_use(const ChmModule *m, const ChmValue *v)
 {
     int32_t position = 0, last = 0;
     for (const ChmOp *op = m->first; op; op = op->next, position++)
-        if (op->operand == v || op->result == v)
+        if (op->operand == v || op->result == v || (op->code == CHM_OP_WAIT && op->operand->def->operand == v))
             last = position;
     return last;
+}
+
+/* A value that is under way, and what it is made from, while others come and go. */
+static void test_started(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    schedule_init(&s, mesh8);
+    ChmValue *in = schedule_input(&s, "in", CHM_F32, size64, "a"), *whole = gather(&s, in), *part = slice(&s, whole);
+    ChmValue *late = gather(&s, part), *small = slice(&s, whole), *other = gather(&s, small);
+    late->def->started = true;
+    ChmOp *wait = chm_build_wait(s.m, NULL, (ChmSpan){0}, late);
+    schedule_output(&s, other, "other");
+    schedule_output(&s, slice(&s, late), "late");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    /* whole (256), part and small (64 each) and late (256) are alive together; other is in its output's buffer */
+    CU_ASSERT_EQUAL(b.arena_bytes, 256 + 64 + 64 + 256);
+    int64_t at = b.place[part->id].offset_bytes;
+    CU_ASSERT_NOT_EQUAL(at, b.place[small->id].offset_bytes); /* it is read until the wait */
+    late->def->started = false;
+    chm_op_unlink(s.m, wait);
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_EQUAL(b.place[part->id].offset_bytes, b.place[small->id].offset_bytes); /* and no longer */
+    CU_ASSERT_EQUAL(b.arena_bytes, 256 + 64 + 256);
+    CU_ASSERT_PTR_NOT_NULL(b.top);
+    schedule_fini(&s);
 }
 
 static void check_disjoint(const Schedule *s, const ChmBuffers *b)
@@ -120,6 +146,20 @@ static void check_disjoint(const Schedule *s, const ChmBuffers *b)
             int64_t other = b->place[q->result->id].offset_bytes;
             CU_ASSERT_FATAL(other >= at + bytes || at >= other + chm_max_local_bytes(q->result->type));
         }
+    }
+}
+
+/* Waits stand at random before the first use, or at the end. */
+static void start_some(ChmModule *m, uint64_t *state)
+{
+    for (ChmOp *op = m->first; op; op = op->next) {
+        if (!chm_is_layout_op(op) || next_random(state) % 2)
+            continue;
+        ChmOp *at = op->next;
+        while (at && at->operand != op->result && next_random(state) % 4)
+            at = at->next;
+        op->started = true;
+        chm_build_wait(m, at, op->span, op->result);
     }
 }
 
@@ -143,6 +183,8 @@ static void test_live_values_are_apart(void)
                 schedule_output(&s, values[n], "some");
         }
         schedule_output(&s, values[n - 1], "last");
+        if (seed % 2)
+            start_some(s.m, &state);
         chm_buffers_plan(&s.arena, s.m, &b);
         check_disjoint(&s, &b);
         schedule_fini(&s);
@@ -154,6 +196,7 @@ static const UnitTest tests[] = {
     {"sizes first", test_sizes_first},
     {"no values in the arena", test_no_values_in_arena},
     {"too large", test_too_large},
+    {"started", test_started},
     {"live values are apart", test_live_values_are_apart},
     UNIT_END,
 };
