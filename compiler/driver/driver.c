@@ -83,8 +83,10 @@ static ChmStatus show(ChmJob *job)
 static void report(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
-    if (o->explain)
+    if (o->explain) {
         chm_report_explain(job);
+        chm_report_ways(job);
+    }
     if (!o->quiet && o->command == CHM_COMMAND_COMPILE)
         chm_report_summary(job);
     if (o->stats)

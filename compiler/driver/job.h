@@ -54,6 +54,7 @@ void chm_job_internal_error(ChmJob *job, const char *fmt, ...) CHM_PRINTF(2, 3);
 /* Into job->err: what the user sees without asking, and on --explain, --stats, --time-passes. */
 void chm_report_summary(ChmJob *job);
 void chm_report_explain(ChmJob *job);
+void chm_report_ways(ChmJob *job); /* ways.c: of --explain, the tables of ways */
 void chm_report_stats(ChmJob *job);
 void chm_report_times(ChmJob *job);
 

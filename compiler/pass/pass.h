@@ -18,6 +18,7 @@ typedef struct ChmPassEnv {
     const ChmTopology *topology;
     ChmPricer *pricer;        /* on it, for the module's mesh; NULL: each pass makes its own */
     int32_t chunks;           /* of every pipeline, as far as it can be cut so; 0: by cost */
+    bool cuts;                /* a later pass of the list cuts chains into chunks */
     int64_t max_buffer_bytes; /* of a rank's arena (ir/buffers.h), for 'schedule'; 0: no limit */
     ChmRemarks *remarks;
 } ChmPassEnv;

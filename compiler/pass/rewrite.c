@@ -47,6 +47,19 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step)
     chm_op_set_operand(op, operand);
 }
 
+static bool in_a_chain(const ChmOp *op)
+{
+    return chm_is_layout_op(op) && op->code != CHM_OP_PIPELINE;
+}
+
+bool chm_ends_chain(const ChmModule *m, const ChmOp *op)
+{
+    if (!in_a_chain(op))
+        return false;
+    const ChmOp *user = chm_value_single_user(m, op->result);
+    return !user || !in_a_chain(user);
+}
+
 ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
 {
     ChmOp *head = tail;
@@ -54,7 +67,7 @@ ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
     for (;;) {
         CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
         ChmOp *before = head->operand->def;
-        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
+        if (!in_a_chain(before) || head->operand->uses != 1)
             break;
         head = before;
     }

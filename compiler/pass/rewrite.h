@@ -39,8 +39,10 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step);
 /* Unlinks the op, then what only it used, as far as these are layout changes. */
 void chm_unlink_unused(ChmModule *m, ChmOp *op);
 
+/* Is it the last layout change of a chain? A pipeline is no part of any. */
+bool chm_ends_chain(const ChmModule *m, const ChmOp *op);
 /* The chain of layout changes that ends with 'tail', as far as nothing else uses its middles: its first op, and its ops
- * in order. A pipeline is no part of a chain. O(length) */
+ * in order. O(length) */
 ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves);
 /* The steps of the moves, in the context's arena: clones of the module share them. */
 const ChmStep *chm_keep_steps(ChmRewrite *w, const ChmMoves *moves);

@@ -38,4 +38,21 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                 const ChmLayout *to);
 
+/* Several ways of one arrow, as they will be done when chains are cut into at most so many chunks (0: by cost, 1: none
+ * is cut): cheapest first, each but once. The arrow must be legal; none for from == to. They come of a search that is
+ * bounded, so that the cheapest need not be among them; where chunks are 1 that is chm_router_find's. */
+#define CHM_ROUTE_WAYS 8
+typedef struct ChmWay {
+    ChmSteps steps;
+    ChmPrice price; /* cut into chunks where that is quicker, */
+    double plain_s; /* and not. Both as priced by the search, which may look at a smaller machine: see 'exact' */
+} ChmWay;
+typedef struct ChmWays {
+    int32_t len;
+    bool exact; /* the times are those on the true machine */
+    ChmWay at[CHM_ROUTE_WAYS];
+} ChmWays;
+const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                  const ChmLayout *to, int32_t chunks);
+
 #endif
