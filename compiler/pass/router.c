@@ -227,15 +227,16 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
     size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
     chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
     route_search_wide(&ask, &baseline, &found);
-    chm_cutter_init(&cutter, scratch, place->machine, space->from->mesh, chunks);
+    chm_cutter_init(&cutter, chm_pricer_new(scratch, place->machine, space->from->mesh), chunks);
     for (int32_t i = 0; i < found.len; i++) {
         const ChmSteps *steps = &found.at[i];
         Met met = {.way.steps = *steps};
         ChmCut cut = chm_cut_chain(&cutter, space->shape, dtype, space->from, steps->at, steps->len);
         met.way.price = cut.price;
         met.way.plain_s = cut.plain_s;
-        met.sent = chm_arena_copy(scratch, cutter.traffic.sent, bytes);
-        met.received = chm_arena_copy(scratch, cutter.traffic.received, bytes);
+        chm_bill_by_rank(&cutter.bill);
+        met.sent = chm_arena_copy(scratch, cutter.bill.sent, bytes);
+        met.received = chm_arena_copy(scratch, cutter.bill.received, bytes);
         add_met(scratch, mets, &met, space->from->mesh->ranks);
     }
 }
