@@ -83,8 +83,10 @@ static ChmStatus show(ChmJob *job)
 static void report(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
-    if (o->explain)
+    if (o->explain) {
         chm_report_explain(job);
+        chm_report_ways(job);
+    }
     if (!o->quiet && o->command == CHM_COMMAND_COMPILE)
         chm_report_summary(job);
     if (o->stats)
@@ -121,6 +123,7 @@ static ChmStatus emit(ChmJob *job)
     ChmEmitJob e = {.module = job->best,
                     .baseline = job->baseline,
                     .topology = job->topology,
+                    .pricer = job->pricer,
                     .driver = o->driver,
                     .arena = &job->ctx.arena};
     o->emit->emit(&e, &job->text);

@@ -6,6 +6,7 @@
 #define CHM_DRIVER_JOB_H
 
 #include "check/check.h"
+#include "cost/pricer.h"
 #include "driver/options.h"
 
 /* Everything that must be given back at the end, also after an unwinding. */
@@ -15,6 +16,7 @@ typedef struct ChmJob {
     const ChmSource *source;
     const ChmPlan *plan;         /* NULL when the input is IR */
     const ChmTopology *topology; /* the machine: everything that asks for a price asks for it here */
+    ChmPricer *pricer;           /* on it */
     const char *set_aside;       /* name of the input's own topology where --topology took its place; else NULL */
     ChmModule *baseline;         /* the plan as written */
     ChmModule *best;             /* the schedule chosen */
@@ -52,6 +54,7 @@ void chm_job_internal_error(ChmJob *job, const char *fmt, ...) CHM_PRINTF(2, 3);
 /* Into job->err: what the user sees without asking, and on --explain, --stats, --time-passes. */
 void chm_report_summary(ChmJob *job);
 void chm_report_explain(ChmJob *job);
+void chm_report_ways(ChmJob *job); /* ways.c: of --explain, the tables of ways */
 void chm_report_stats(ChmJob *job);
 void chm_report_times(ChmJob *job);
 

@@ -2,7 +2,7 @@
  *
  * pass/manager.c - runs passes and holds them to what their rows and the IR promise.
  */
-#include "pass/pass.h"
+#include "pass/passes.h"
 
 #include <string.h>
 #include <time.h>
@@ -106,11 +106,21 @@ static bool establish(Manager *k, uint32_t props)
     return true;
 }
 
-static bool run_all(Manager *k, const ChmPass *const *list, int32_t n, ChmPassStat *stats)
+static bool cuts_later(const ChmPass *const *list, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
+        if (list[i]->run == chm_pass_pipeline)
+            return true;
+    return false;
+}
+
+static bool run_all(Manager *k, const ChmPass *const *list, int32_t n, ChmPassStat *stats)
+{
+    for (int32_t i = 0; i < n; i++) {
+        k->env.cuts = cuts_later(list + i + 1, n - i - 1);
         if (!establish(k, list[i]->requires) || !run_pass(k, list[i], stats ? &stats[i] : NULL))
             return false;
+    }
     return true;
 }
 
@@ -137,6 +147,7 @@ static Manager manager_of(ChmModule *m, const ChmPassOptions *options, ChmOut *r
     return (Manager){.m = m,
                      .options = options,
                      .env = {.topology = topology,
+                             .pricer = options->pricer,
                              .chunks = options->chunks,
                              .max_buffer_bytes = options->max_buffer_bytes,
                              .remarks = &m->ctx->remarks},

@@ -18,147 +18,53 @@
  *
  * Contract: CHM_PROP_CANONICAL and CHM_PROP_NO_DEAD in, and they stay. O(ops * (ops + ranks)).
  */
+#include "pass/cut.h"
 #include "pass/passes.h"
 #include "pass/rewrite.h"
 
-/* More chunks than this gain less than a percent or two, and each costs its messages. */
-#define MAX_CHUNKS 32
-
-typedef struct Cutting {
-    int32_t dim, chunks;
-    double time_s;
-} Cutting;
-
-/* What the chain loads, op by op; the number of ops that communicate. */
-static int32_t measure_load(ChmRewrite *w, const ChmType *type, const ChmMoves *moves, ChmPipeline *load)
-{
-    ChmTraffic *t = chm_rewrite_traffic(w);
-    int32_t communicate = 0;
-    if (load->each_wire_s)
-        chm_pipeline_clear(load);
-    else
-        chm_pipeline_init(load, &w->m->arena, t);
-    for (int32_t i = 0; i < moves->len; i++) {
-        chm_traffic_measure(t, type->shape, type->dtype, moves->at[i].from, &moves->at[i].step);
-        chm_pipeline_add(load, t, 1);
-        communicate += t->step_total_sent > 0;
-    }
-    return communicate;
-}
-
-/* The largest number of chunks up to 'limit' that divide the dim at its finer end. */
-static int32_t most_chunks(const ChmShape *shape, int64_t blocks, int32_t dim, int32_t limit)
-{
-    int64_t size = shape->dim_size[dim];
-    if (blocks == 0 || size % blocks != 0)
-        return 1;
-    int32_t chunks = limit < size / blocks ? limit : (int32_t)(size / blocks);
-    while (size / blocks % chunks != 0)
-        chunks--;
-    return chunks;
-}
-
-/* The best number of chunks along one dim: the one asked for, as far as it divides, or the cheapest power of two. */
-static Cutting cut_along(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load,
-                         int32_t dim)
-{
-    int64_t blocks = chm_chunk_blocks(from->layout, to->layout, dim);
-    Cutting best = {dim, 1, chm_pipeline_time(load, 1)};
-    if (w->env->chunks > 0) {
-        best.chunks = most_chunks(from->shape, blocks, dim, w->env->chunks);
-        best.time_s = chm_pipeline_time(load, best.chunks);
-        return best;
-    }
-    for (int32_t chunks = 2; chunks <= MAX_CHUNKS; chunks *= 2) {
-        double time_s = chm_pipeline_time(load, chunks);
-        if (blocks > 0 && from->shape->dim_size[dim] % (blocks * chunks) == 0 && time_s < best.time_s * (1 - 1e-9))
-            best = (Cutting){dim, chunks, time_s};
-    }
-    return best;
-}
-
-/* The first dim of the least time. With a number asked for, the first that takes the most chunks of it. */
-static Cutting choose(const ChmRewrite *w, const ChmType *from, const ChmType *to, const ChmPipeline *load)
-{
-    Cutting best = cut_along(w, from, to, load, 0);
-    for (int32_t d = 1; d < from->shape->ndims; d++) {
-        Cutting c = cut_along(w, from, to, load, d);
-        if (w->env->chunks > 0 ? c.chunks > best.chunks : c.time_s < best.time_s * (1 - 1e-9))
-            best = c;
-    }
-    return best;
-}
-
-/* Is there a dim that two chunks divide? */
-static bool can_be_cut(const ChmType *from, const ChmType *to)
-{
-    for (int32_t d = 0; d < from->shape->ndims; d++) {
-        int64_t blocks = chm_chunk_blocks(from->layout, to->layout, d);
-        if (blocks > 0 && from->shape->dim_size[d] % (2 * blocks) == 0)
-            return true;
-    }
-    return false;
-}
-
-static ChmMove pipeline_of(ChmRewrite *w, const ChmOp *head, const ChmOp *tail, const ChmMoves *moves,
-                           const Cutting *cut)
-{
-    ChmAttrs attrs = {.dim = cut->dim, .chunks = cut->chunks, .body = chm_keep_steps(w, moves), .body_len = moves->len};
-    return (ChmMove){head->operand->type->layout, {CHM_OP_PIPELINE, attrs, tail->result->type->layout}};
-}
-
-/* The storage of 'load' serves all chains of a run. */
-static void consider(ChmRewrite *w, ChmOp *head, ChmOp *tail, const ChmMoves *moves, ChmPipeline *load)
+static void consider(ChmRewrite *w, ChmCutter *cutter, ChmOp *head, ChmOp *tail, const ChmMoves *moves)
 {
     const ChmType *from = head->operand->type, *to = tail->result->type;
-    if (measure_load(w, from, moves, load) < 2)
+    const ChmStep *steps = chm_keep_steps(w, moves);
+    ChmCut cut = chm_cut_chain(cutter, from->shape, from->dtype, from->layout, steps, moves->len);
+    if (cut.communicate < 2)
         return; /* nothing to overlap */
-    Cutting cut = choose(w, from, to, load);
     const char *text = chm_moves_text(w, to, moves->at, moves->len);
     if (w->env->chunks > 0 && cut.chunks < w->env->chunks)
         chm_rewrite_missed(w, tail, 0, "%d chunks asked for, %d taken: more do not divide a dim of the chain evenly",
                            (int)w->env->chunks, (int)cut.chunks);
     if (w->env->chunks == 1)
         return; /* as it was asked for */
-    /* The load is that of the whole: blocks of chunks may be less even than those of the tensor. */
-    ChmMove pipeline = pipeline_of(w, head, tail, moves, &cut);
-    double plain_s = chm_moves_price(w, to, moves->at, moves->len).time_s, time_s = plain_s;
-    if (cut.chunks > 1)
-        time_s = chm_moves_price(w, to, &pipeline, 1).time_s;
-    if (cut.chunks == 1 || (w->env->chunks == 0 && time_s >= plain_s * (1 - 1e-9))) {
+    if (!cut.taken) {
         chm_rewrite_missed(w, tail, 0, "%s: %s", text,
-                           can_be_cut(from, to) ? "chunks of it would not be faster"
-                                                : "no dim of it divides into chunks of every block at both ends");
+                           chm_can_be_cut(from->shape, from->layout, to->layout)
+                               ? "chunks of it would not be faster"
+                               : "no dim of it divides into chunks of every block at both ends");
         return;
     }
     const char *brief =
         chm_arena_printf(w->env->remarks->arena, "%d chunks along '%s': %.4g ms instead of %.4g ms predicted",
-                         (int)cut.chunks, from->shape->dim_name[cut.dim], time_s * 1e3, plain_s * 1e3);
+                         (int)cut.chunks, from->shape->dim_name[cut.dim], cut.price.time_s * 1e3, cut.plain_s * 1e3);
     chm_rewrite_applied(w, tail, 0, brief, "%s in %s", text, brief);
     ChmOp *before = tail->operand->def;
-    chm_op_become(tail, head->operand, &pipeline.step);
+    ChmStep pipeline = chm_cut_step(&cut, steps, moves->len);
+    chm_op_become(tail, head->operand, &pipeline);
     chm_unlink_unused(w->m, before);
-}
-
-/* The chain goes on behind this op. */
-static bool in_the_middle(const ChmModule *m, const ChmOp *op)
-{
-    const ChmOp *user = chm_value_single_user(m, op->result);
-    return user && chm_is_layout_op(user) && user->code != CHM_OP_PIPELINE;
 }
 
 int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
 {
     ChmRewrite w;
     ChmMoves moves = {0};
-    ChmPipeline load = {0};
+    ChmCutter cutter;
     chm_rewrite_init(&w, m, env, "pipeline");
+    chm_cutter_init(&cutter, chm_rewrite_pricer(&w), env->chunks);
     for (ChmOp *op = m->last; op; op = op->prev) {
-        if (!chm_is_layout_op(op) || op->code == CHM_OP_PIPELINE || in_the_middle(m, op))
+        if (!chm_ends_chain(m, op))
             continue;
         ChmOp *head = chm_find_chain(&w, op, &moves);
         if (moves.len >= 2)
-            consider(&w, head, op, &moves, &load);
+            consider(&w, &cutter, head, op, &moves);
     }
     return w.changes;
 }

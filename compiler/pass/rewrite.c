@@ -19,19 +19,22 @@ ChmMove chm_op_move(const ChmOp *op)
     return (ChmMove){op->operand->type->layout, {op->code, op->attrs, op->result->type->layout}};
 }
 
-ChmTraffic *chm_rewrite_traffic(ChmRewrite *w)
+ChmPricer *chm_rewrite_pricer(ChmRewrite *w)
 {
-    if (!w->traffic.sent)
-        chm_traffic_init(&w->traffic, &w->m->arena, w->env->topology, w->m->mesh);
-    return &w->traffic;
+    if (!w->pricer) {
+        w->pricer = w->env->pricer ? w->env->pricer : chm_pricer_new(&w->m->arena, w->env->topology, w->m->mesh);
+        chm_bill_init(&w->bill, w->pricer);
+    }
+    return w->pricer;
 }
 
 ChmPrice chm_moves_price(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n)
 {
-    chm_traffic_clear(chm_rewrite_traffic(w));
+    (void)chm_rewrite_pricer(w);
+    chm_bill_clear(&w->bill);
     for (int32_t i = 0; i < n; i++)
-        chm_traffic_add(&w->traffic, type->shape, type->dtype, moves[i].from, &moves[i].step);
-    return chm_traffic_price(&w->traffic);
+        chm_bill_add(&w->bill, type->shape, type->dtype, moves[i].from, &moves[i].step);
+    return chm_bill_price(&w->bill);
 }
 
 /* ---- changes */
@@ -44,6 +47,19 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step)
     chm_op_set_operand(op, operand);
 }
 
+static bool in_a_chain(const ChmOp *op)
+{
+    return chm_is_layout_op(op) && op->code != CHM_OP_PIPELINE;
+}
+
+bool chm_ends_chain(const ChmModule *m, const ChmOp *op)
+{
+    if (!in_a_chain(op))
+        return false;
+    const ChmOp *user = chm_value_single_user(m, op->result);
+    return !user || !in_a_chain(user);
+}
+
 ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
 {
     ChmOp *head = tail;
@@ -51,7 +67,7 @@ ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves)
     for (;;) {
         CHM_PUSH(&w->m->arena, moves, chm_op_move(head));
         ChmOp *before = head->operand->def;
-        if (!chm_is_layout_op(before) || before->code == CHM_OP_PIPELINE || head->operand->uses != 1)
+        if (!in_a_chain(before) || head->operand->uses != 1)
             break;
         head = before;
     }

@@ -14,13 +14,13 @@ typedef struct ChmRewrite {
     const ChmPassEnv *env;
     const char *pass; /* its name, in remarks */
     int32_t changes;
-    ChmTraffic traffic; /* of chm_rewrite_traffic; empty until the first use */
+    ChmPricer *pricer; /* of chm_rewrite_pricer; NULL until the first use */
+    ChmBill bill;      /* of chm_moves_price */
 } ChmRewrite;
 
 void chm_rewrite_init(ChmRewrite *w, ChmModule *m, const ChmPassEnv *env, const char *pass);
 
-ChmTraffic *chm_rewrite_traffic(ChmRewrite *w); /* storage for measures, on the environment's topology; any use of it
-                                                   ends the one before */
+ChmPricer *chm_rewrite_pricer(ChmRewrite *w); /* on the environment's topology */
 
 /* ---- prices: of the given layout changes, in the order given, on the environment's topology. Each starts from a
  * layout of its own, so that they need not be a chain. */
@@ -39,8 +39,10 @@ void chm_op_become(ChmOp *op, ChmValue *operand, const ChmStep *step);
 /* Unlinks the op, then what only it used, as far as these are layout changes. */
 void chm_unlink_unused(ChmModule *m, ChmOp *op);
 
+/* Is it the last layout change of a chain? A pipeline is no part of any. */
+bool chm_ends_chain(const ChmModule *m, const ChmOp *op);
 /* The chain of layout changes that ends with 'tail', as far as nothing else uses its middles: its first op, and its ops
- * in order. A pipeline is no part of a chain. O(length) */
+ * in order. O(length) */
 ChmOp *chm_find_chain(ChmRewrite *w, ChmOp *tail, ChmMoves *moves);
 /* The steps of the moves, in the context's arena: clones of the module share them. */
 const ChmStep *chm_keep_steps(ChmRewrite *w, const ChmMoves *moves);

@@ -14,8 +14,7 @@
  * left). Cost: one search for each distinct (from, to, tensor), then O(ops * values of the tensor).
  */
 #include "pass/passes.h"
-#include "pass/rewrite.h"
-#include "pass/route.h"
+#include "pass/route_chains.h"
 
 typedef struct Routing {
     ChmRewrite w;
@@ -49,8 +48,7 @@ static Way way_as_is(Routing *r, const ChmOp *op)
         CHM_PUSH(&r->w.m->arena, &way.steps, op->made_of[i]);
     if (op->made_of_len == 0)
         CHM_PUSH(&r->w.m->arena, &way.steps, ((ChmStep){op->code, op->attrs, op->result->type->layout}));
-    way.price =
-        chm_steps_price(&r->w.m->ctx->scratch, r->w.env->topology, type->shape, type->dtype, type->layout, &way.steps);
+    way.price = chm_pricer_steps(chm_rewrite_pricer(&r->w), type->shape, type->dtype, type->layout, &way.steps);
     return way;
 }
 
@@ -143,6 +141,8 @@ static bool route_op(Routing *r, ChmOp *op)
 {
     Way old = way_as_is(r, op), way = choose(r, op);
     bool worth = better(op, &way, &old);
+    if (worth && op->made_of_len == 0)
+        worth = chm_route_suits_plan(&r->w, op, way.source, &way.steps);
     if (worth)
         say_applied(r, op, &old, &way);
     if (!way.exact)
@@ -175,12 +175,26 @@ static int32_t sweep(Routing *r)
     return changes;
 }
 
+/* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
+static void sweep_until_stable(Routing *r)
+{
+    for (int32_t n = sweep(r); n > 0; n = sweep(r))
+        r->w.changes += n;
+}
+
 int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
 {
-    Routing r = {.router = chm_router_new(&m->arena, m->ctx, env->topology)};
+    enum { MAX_ROUNDS = 8 }; /* one is the rule */
+    Routing r = {0};
     chm_rewrite_init(&r.w, m, env, "route");
-    /* A step of a route may itself have a twin as quick but lighter, so sweeps repeat; prices fall each time. */
-    for (int32_t n = sweep(&r); n > 0; n = sweep(&r))
-        r.w.changes += n;
+    r.router = chm_router_new(&m->arena, m->ctx, env->topology, chm_rewrite_pricer(&r.w));
+    sweep_until_stable(&r);
+    for (int32_t round = 0; round < MAX_ROUNDS; round++) {
+        int32_t before = r.w.changes;
+        chm_route_chains(&r.w, r.router);
+        if (r.w.changes == before)
+            break;
+        sweep_until_stable(&r);
+    }
     return r.w.changes;
 }

@@ -10,7 +10,7 @@
 #ifndef CHM_PASS_ROUTE_H
 #define CHM_PASS_ROUTE_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 
 /* Exact up to these; past one of them the search is narrower, and says so (ChmRoute.exact). */
 #define CHM_ROUTE_MAX_MOVING 6     /* moving axes */
@@ -31,14 +31,28 @@ typedef struct ChmRoute {
 
 typedef struct ChmRouter ChmRouter;
 
-/* A router remembers its results for (from, to, bytes, dtype). It lives in 'arena'. */
-ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology);
+/* A router remembers its results for (from, to, bytes, dtype). It lives in 'arena'.
+ * The pricer is one on the topology. */
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology, ChmPricer *pricer);
 /* The arrow must be legal. Empty for from == to. Never dearer than the baseline's own sequence. */
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                 const ChmLayout *to);
 
-/* The price of a given sequence, as the router counts it. */
-ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
-                         const ChmLayout *from, const ChmSteps *steps);
+/* Several ways of one arrow, as they will be done when chains are cut into at most so many chunks (0: by cost, 1: none
+ * is cut): cheapest first, each but once. The arrow must be legal; none for from == to. They come of a search that is
+ * bounded, so that the cheapest need not be among them; where chunks are 1 that is chm_router_find's. */
+#define CHM_ROUTE_WAYS 8
+typedef struct ChmWay {
+    ChmSteps steps;
+    ChmPrice price; /* cut into chunks where that is quicker, */
+    double plain_s; /* and not. Both as priced by the search, which may look at a smaller machine: see 'exact' */
+} ChmWay;
+typedef struct ChmWays {
+    int32_t len;
+    bool exact; /* the times are those on the true machine */
+    ChmWay at[CHM_ROUTE_WAYS];
+} ChmWays;
+const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                  const ChmLayout *to, int32_t chunks);
 
 #endif

@@ -2,8 +2,7 @@
  *
  * pass/route_search.c - A* over layouts with labels that are not dominated; see route.h.
  */
-#include "pass/route.h"
-#include "pass/route_space.h"
+#include "pass/route_search.h"
 
 #include <string.h>
 
@@ -54,6 +53,9 @@ typedef struct Search {
     int64_t work, max_work; /* ranks priced */
     bool exchanges;         /* may be used */
     bool exact;
+    /* The wide search: not the best way alone, but several, up to so many times as slow; 0 for the other. */
+    double slack;
+    CHM_VEC(Label *) arrived;
 } Search;
 
 /* ---- comparing */
@@ -110,15 +112,18 @@ static int compare_labels(const Label *a, const Label *b, int32_t ranks)
     return c ? c : compare_steps(a, b);
 }
 
-/* Whatever follows, a will be no worse than b. Times first: a longer way to the same layout never catches up. */
-static bool dominates(const Label *a, const Label *b, int32_t ranks)
+/* Whatever follows, a will be no worse than b. Times first: a longer way to the same layout never catches up, but in
+ * chunks, where it is the ranks' bytes that count. */
+static bool dominates(const Search *s, const Label *a, const Label *b)
 {
+    int32_t ranks = s->scratch.ranks;
     int c = compare_times(a->time_s, b->time_s);
-    if (c)
+    if (c > 0 || (c < 0 && s->slack == 0))
         return c < 0;
-    if (a->total_bytes > b->total_bytes || a->messages > b->messages || a->ops > b->ops)
+    bool lighter = a->total_bytes <= b->total_bytes && a->messages <= b->messages && a->ops <= b->ops;
+    if (!lighter && s->slack == 0)
         return false;
-    bool equal = a->total_bytes == b->total_bytes && a->messages == b->messages && a->ops == b->ops;
+    bool equal = c == 0 && a->total_bytes == b->total_bytes && a->messages == b->messages && a->ops == b->ops;
     for (int32_t r = 0; r < ranks; r++) {
         if (a->sent[r] > b->sent[r] || a->received[r] > b->received[r])
             return false;
@@ -192,6 +197,8 @@ static bool hopeless(const Search *s, double time_s, int64_t total_bytes, int64_
     const Label *best = s->best;
     if (!best)
         return false;
+    if (s->slack > 0)
+        return time_s > s->slack * best->time_s;
     int c = compare_times(time_s, best->time_s);
     if (!c && s->best_worst > s->least_worst)
         return false;
@@ -209,19 +216,19 @@ static int64_t ops_to_come(const State *state)
 /* Drops what the new label dominates; false when some label dominates it. */
 static bool enters(Search *s, State *state, const Label *l)
 {
-    int32_t ranks = s->scratch.ranks, kept = 0;
+    int32_t kept = 0, most = s->slack > 0 ? CHM_ROUTE_WIDE_LABELS : CHM_ROUTE_MAX_LABELS;
     for (int32_t i = 0; i < state->labels.len; i++)
-        if (dominates(state->labels.at[i], l, ranks))
+        if (dominates(s, state->labels.at[i], l))
             return false;
     for (int32_t i = 0; i < state->labels.len; i++) {
         Label *old = state->labels.at[i];
-        if (dominates(l, old, ranks))
+        if (dominates(s, l, old))
             old->dominated = true;
         else
             state->labels.at[kept++] = old;
     }
     state->labels.len = kept;
-    if (kept < CHM_ROUTE_MAX_LABELS)
+    if (kept < most)
         return true;
     s->exact = false;
     return false;
@@ -269,14 +276,18 @@ static void consider(void *user, const ChmStep *step)
                    .ops = s->scratch.ops,
                    .sent = s->scratch.sent,
                    .received = s->scratch.received};
-    if (!enters(s, state, &draft))
+    bool all_arrive = arrived && s->slack > 0;
+    if (all_arrive ? s->arrived.len == CHM_ROUTE_ARRIVALS : !enters(s, state, &draft))
         return;
     size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
     Label *l = chm_arena_copy(s->arena, &draft, sizeof draft);
     l->number = ++s->labels;
     l->sent = chm_arena_copy(s->arena, draft.sent, bytes);
     l->received = chm_arena_copy(s->arena, draft.received, bytes);
-    CHM_PUSH(s->arena, &state->labels, l);
+    if (all_arrive)
+        CHM_PUSH(s->arena, &s->arrived, l);
+    else
+        CHM_PUSH(s->arena, &state->labels, l);
     if (arrived) {
         if (!s->best || compare_labels(l, s->best, s->scratch.ranks) < 0)
             set_best(s, l);
@@ -398,7 +409,8 @@ static void expand(Search *s)
         consider(s, &last);
     route_moves(s->space, at->state->layout, consider, s);
     at->expanded = true;
-    heap_push(s, at);
+    if (s->slack == 0)
+        heap_push(s, at);
 }
 
 static void search(Search *s, const ChmSteps *known)
@@ -414,7 +426,7 @@ static void search(Search *s, const ChmSteps *known)
     start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
     CHM_PUSH(s->arena, &start->state->labels, start);
     consider_way(s, start, known);
-    if (!route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
+    if (s->slack == 0 && !route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
         s->stops.len = 0; /* exchanges go straight to the target */
         s->exact = false;
     }
@@ -457,140 +469,31 @@ static ChmSteps steps_of(const Search *s, const Label *l)
     return (ChmSteps){.at = steps, .len = n, .cap = length + 1};
 }
 
-/* ---- the router */
-
-struct ChmRouter {
-    ChmCtx *ctx;
-    ChmArena *arena;
-    const ChmTopology *topology;
-    ChmMap results;
-};
-
-ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology)
+static Search search_of(const RouteAsk *ask, double weight, int64_t max_work)
 {
-    ChmRouter *r = CHM_NEW(arena, ChmRouter);
-    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology};
-    chm_map_init(&r->results, arena);
-    return r;
-}
-
-static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, bool exchanges,
-                 ChmRoute *route)
-{
-    ChmSteps steps = {0};
-    ChmArena *scratch = &r->ctx->scratch;
-    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
-    /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
-    const double weights[] = {5.0, 1.0};
-    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
-        Search s = {.arena = scratch,
-                    .topology = topology,
-                    .space = space,
-                    .dtype = dtype,
-                    .weight = weights[i],
-                    .max_work = CHM_ROUTE_MAX_WORK,
-                    .exchanges = exchanges,
+    return (Search){.arena = ask->arena,
+                    .topology = ask->topology,
+                    .space = ask->space,
+                    .dtype = ask->dtype,
+                    .weight = weight,
+                    .max_work = max_work,
+                    .exchanges = ask->exchanges,
                     .exact = true};
-        search(&s, &steps);
-        steps = steps_of(&s, s.best);
-        route->exact = s.exact;
-    }
-    for (int32_t i = 0; i < steps.len; i++)
-        CHM_PUSH(r->arena, &route->steps, steps.at[i]);
 }
 
-/* An exchange of so many pieces takes too long to price, and would take each rank as many messages. */
-static bool too_many_pieces(const ChmTopology *topology, const RouteSpace *s, const ChmSteps *steps)
+bool route_search(const RouteAsk *ask, double weight, ChmSteps *steps)
 {
-    const ChmLayout *at = s->from;
-    for (int32_t i = 0; i < steps->len; i++) {
-        if (chm_is_exchange(steps->at[i].code) &&
-            chm_exchange_visits(topology, s->shape, at, steps->at[i].to) > CHM_ROUTE_MAX_PIECES)
-            return true;
-        at = steps->at[i].to;
-    }
-    return false;
+    Search s = search_of(ask, weight, CHM_ROUTE_MAX_WORK);
+    search(&s, steps);
+    *steps = steps_of(&s, s.best);
+    return s.exact;
 }
 
-/* The search on the full mesh, or on the reduced one where that is exact or the full one is too large. Under a topology
- * the reduced mesh is not the same machine: it is then searched as one switch, for the sake of some way. */
-static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
+void route_search_wide(const RouteAsk *ask, const ChmSteps *best, RouteWays *ways)
 {
-    RouteSpace reduced;
-    ChmTopology folded;
-    bool small = full->from->mesh->ranks <= CHM_ROUTE_MAX_RANKS, same;
-    bool fits = route_space_fold(full, r->topology, &folded);
-    route_space_reduce(full, &reduced, &same);
-    if (small && !(same && fits)) {
-        find(r, r->topology, full, dtype, true, route);
-        return;
-    }
-    ChmRoute part = {0};
-    const ChmTopology *machine = fits ? &folded : &chm_default_topology;
-    find(r, machine, &reduced, dtype, true, &part);
-    route_space_lift(full, r->arena, &part.steps, &route->steps);
-    if (too_many_pieces(r->topology, full, &route->steps)) { /* then the best way of plain ops */
-        part = (ChmRoute){0};
-        find(r, machine, &reduced, dtype, false, &part);
-        route->steps = (ChmSteps){0};
-        route_space_lift(full, r->arena, &part.steps, &route->steps);
-        part.exact = false;
-    }
-    route->exact = part.exact && same && fits;
-}
-
-/* What a search on a smaller mesh found may be dearer on the true one. */
-static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
-{
-    ChmSteps steps = {0};
-    ChmArena *scratch = &r->ctx->scratch;
-    chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
-    ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
-    if (chm_price_compare(&price, &route->price) < 0) {
-        route->steps = steps;
-        route->price = price;
-    }
-}
-
-const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                                const ChmLayout *to)
-{
-    struct Key {
-        const ChmShape *shape;
-        const ChmLayout *from, *to;
-        int64_t dtype;
-    } key = {shape, from, to, dtype};
-    ChmRoute *route = chm_map_get(&r->results, &key, sizeof key);
-    if (route)
-        return route;
-    route = CHM_NEW(r->arena, ChmRoute);
-    route->exact = true;
-    if (from != to) {
-        ChmArena *scratch = &r->ctx->scratch;
-        RouteSpace full;
-        bool all = route_space_init(&full, r->ctx, shape, from, to);
-        find_somewhere(r, &full, dtype, route);
-        route->exact = route->exact && all;
-        if (route->exact)
-            route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
-        else
-            price_against_baseline(r, &full, dtype, route);
-        chm_arena_fini(scratch);
-        chm_arena_init(scratch, &r->ctx->guard);
-    }
-    chm_map_put(&r->results, &key, sizeof key, route);
-    return route;
-}
-
-ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
-                         const ChmLayout *from, const ChmSteps *steps)
-{
-    ChmTraffic t;
-    chm_traffic_init(&t, arena, topology, from->mesh);
-    for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
-        from = steps->at[i].to;
-    }
-    return chm_traffic_price(&t);
+    Search s = search_of(ask, 1, CHM_ROUTE_WIDE_WORK);
+    s.slack = CHM_ROUTE_SLACK;
+    search(&s, best);
+    for (int32_t i = 0; i < s.arrived.len; i++)
+        CHM_PUSH(ask->arena, ways, steps_of(&s, s.arrived.at[i]));
 }
