@@ -68,6 +68,14 @@ static ChmPrice whole_price(const Chains *c, const ChmPrice *chain)
     return all;
 }
 
+static bool same_steps(const ChmSteps *a, const ChmSteps *b)
+{
+    bool same = a->len == b->len;
+    for (int32_t i = 0; i < a->len && same; i++)
+        same = a->at[i].code == b->at[i].code && a->at[i].to == b->at[i].to;
+    return same;
+}
+
 /* By the search's own prices, which spares the true ones of most ways. */
 static bool worth_a_look(const Chains *c, const ChmWays *ways, int32_t i, double now_s)
 {
@@ -77,14 +85,28 @@ static bool worth_a_look(const Chains *c, const ChmWays *ways, int32_t i, double
     return time_s <= best_s * (1 + EVEN) && (c->evenly || (i == 0 && (!ways->exact || time_s < now_s * (1 - EVEN))));
 }
 
+static bool any_worth_a_look(const Chains *c, const Chain *chain, double now_s)
+{
+    for (int32_t i = 0; i < chain->ways->len; i++)
+        if (worth_a_look(c, chain->ways, i, now_s) && !same_steps(&chain->ways->at[i].steps, &chain->steps))
+            return true;
+    return false;
+}
+
+/* The same for a chain as it stands, unpriced: what the search knows of it may be enough. */
+static bool may_change(const Chains *c, const Chain *chain)
+{
+    for (int32_t i = 0; i < chain->ways->len && chain->ways->exact; i++)
+        if (same_steps(&chain->ways->at[i].steps, &chain->steps))
+            return any_worth_a_look(c, chain, chain->ways->at[i].price.time_s);
+    return chain->ways->len > 0;
+}
+
 static bool choose_way(Chains *c, Chain *chain)
 {
     const ChmSteps *best = NULL;
     ChmPrice own = cut_price(c, chain, &chain->steps);
-    bool any = false;
-    for (int32_t i = 0; i < chain->ways->len && !any; i++)
-        any = worth_a_look(c, chain->ways, i, own.time_s);
-    if (!any)
+    if (!any_worth_a_look(c, chain, own.time_s))
         return false;
     add_figures(c, &own, -1);
     ChmPrice least = whole_price(c, &own);
@@ -127,8 +149,6 @@ static void add_chain(Chains *c, ChmRouter *router, ChmOp *tail, int32_t chunks)
     chain.old = chain.steps;
     const ChmType *from = chain.head->operand->type, *to = tail->result->type;
     chain.ways = chm_router_several(router, from->shape, from->dtype, from->layout, to->layout, chunks);
-    ChmPrice price = cut_price(c, &chain, &chain.steps);
-    add_figures(c, &price, 1);
     CHM_PUSH(&m->arena, &c->list, chain);
 }
 
@@ -141,6 +161,17 @@ static void add_other(Chains *c, const ChmOp *op)
     chm_traffic_add(&c->cutter.traffic, type->shape, type->dtype, move.from, &move.step);
     ChmPrice price = chm_traffic_price(&c->cutter.traffic);
     add_figures(c, &price, 1);
+}
+
+static void add_all_figures(Chains *c, const bool *live)
+{
+    for (int32_t i = 0; i < c->list.len; i++) {
+        ChmPrice price = cut_price(c, &c->list.at[i], &c->list.at[i].steps);
+        add_figures(c, &price, 1);
+    }
+    for (const ChmOp *op = c->w->m->first; op; op = op->next)
+        if (op->code == CHM_OP_PIPELINE && live[op->result->id])
+            add_other(c, op);
 }
 
 static ChmMoves moves_of(Chains *c, const Chain *chain, const ChmSteps *steps)
@@ -200,10 +231,14 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
             continue;
         if (chm_ends_chain(w->m, op))
             add_chain(&c, router, op, chunks);
-        else if (op->code == CHM_OP_PIPELINE)
-            add_other(&c, op);
     }
     c.evenly = (int64_t)c.list.len * ranks <= MAX_EVEN_WORK;
+    bool any = false;
+    for (int32_t i = 0; i < c.list.len && !any; i++)
+        any = may_change(&c, &c.list.at[i]);
+    if (!any)
+        return;
+    add_all_figures(&c, live);
     int64_t worst_before = worst_of(&c);
     bool changes = true;
     for (int32_t round = 0; round < MAX_ROUNDS && changes; round++) {
