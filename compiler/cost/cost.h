@@ -56,7 +56,9 @@ typedef struct ChmWires ChmWires; /* wires.h */
 typedef struct ChmTraffic {
     const ChmTopology *topo;
     const ChmMesh *mesh;
-    const ChmWires *wires; /* NULL where the topology is a plain switch */
+    const ChmWires *wires;              /* NULL where the topology is a plain switch */
+    int64_t wire_twins[CHM_MAX_LEVELS]; /* a wire of the level carries so many times its bytes below: 1, but on a mesh
+                                         * that stands for a larger one (fold.h) */
     int32_t ranks;
     int64_t *sent, *received; /* by rank */
     int64_t *wire_bytes;      /* by wire; NULL where the topology is a plain switch: there it is the ranks' bytes */

@@ -41,6 +41,7 @@ static void explain(ChmOut *out, const ChmTraffic *t, const int64_t *wires, cons
         int64_t bytes =
             wires ? greatest(wires + t->wires->first[level], t->wires->first[level + 1] - t->wires->first[level])
                   : chm_max64(greatest(sent, t->ranks), greatest(received, t->ranks));
+        bytes = chm_sat_mul(bytes, t->wire_twins[level]);
         if (bytes == 0)
             continue;
         put_level(out, &t->topo->level[level], bytes, first);

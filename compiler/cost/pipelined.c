@@ -4,12 +4,14 @@
  */
 #include "cost/wires.h"
 
+#include <string.h>
+
 double chm_step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
 {
     int64_t bytes = t->wires   ? t->step_wire_bytes[wire]
                     : wire % 2 ? t->step_received[wire / 2]
                                : t->step_sent[wire / 2];
-    return (double)bytes / t->topo->level[level].bandwidth_bytes_per_s;
+    return (double)chm_sat_mul(bytes, t->wire_twins[level]) / t->topo->level[level].bandwidth_bytes_per_s;
 }
 
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t)
@@ -112,6 +114,7 @@ void chm_measure_pipeline(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, 
         t->load = CHM_NEW(t->arena, ChmPipeline);
         chm_traffic_init(t->inner, t->arena, t->topo, t->mesh);
         chm_pipeline_init(t->load, t->arena, t->inner);
+        memcpy(t->inner->wire_twins, t->wire_twins, sizeof t->wire_twins);
     }
     ChmShape chunk = *shape; /* for its sizes only: not interned */
     chunk.dim_size[attrs->dim] /= attrs->chunks;

@@ -354,6 +354,8 @@ void chm_traffic_init(ChmTraffic *t, ChmArena *arena, const ChmTopology *topo, c
     t->step_offsets = CHM_NEW_ARRAY(arena, int32_t, 2 * (int64_t)ranks);
     t->step_equal = CHM_NEW_ARRAY(arena, ChmEqualParts, ranks);
     t->arena = arena;
+    for (int32_t i = 0; i < CHM_MAX_LEVELS; i++)
+        t->wire_twins[i] = 1;
     t->wires = chm_wires_make(arena, topo, mesh);
     if (!t->wires)
         return;
@@ -432,6 +434,7 @@ static void time_on_wires(ChmTraffic *t)
         int64_t busiest = 0;
         for (int32_t i = w->first[level]; i < w->first[level + 1]; i++)
             busiest = chm_max64(busiest, t->step_wire_bytes[i]);
+        busiest = chm_sat_mul(busiest, t->wire_twins[level]);
         double busy_s = (double)busiest / t->topo->level[level].bandwidth_bytes_per_s;
         t->step_wire_s = busy_s > t->step_wire_s ? busy_s : t->step_wire_s;
     }

@@ -123,6 +123,7 @@ static ChmStatus emit(ChmJob *job)
     ChmEmitJob e = {.module = job->best,
                     .baseline = job->baseline,
                     .topology = job->topology,
+                    .pricer = job->pricer,
                     .driver = o->driver,
                     .arena = &job->ctx.arena};
     o->emit->emit(&e, &job->text);

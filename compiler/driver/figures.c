@@ -47,18 +47,17 @@ static ChmStep step_of(const ChmOp *op)
 }
 
 /* Worst rank over the ops of m that work over just these axes. */
-static int64_t worst_over(ChmArena *arena, const ChmTopology *topo, const ChmModule *m, ChmAxes axes)
+static int64_t worst_over(ChmBill *bill, const ChmModule *m, ChmAxes axes)
 {
-    ChmTraffic t;
-    chm_traffic_init(&t, arena, topo, m->mesh);
+    chm_bill_clear(bill);
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (!chm_op_communicates(op->code) || chm_op_axes(op) != axes)
             continue;
         const ChmType *from = op->operand->type;
         ChmStep step = step_of(op);
-        chm_traffic_add(&t, from->shape, from->dtype, from->layout, &step);
+        chm_bill_add(bill, from->shape, from->dtype, from->layout, &step);
     }
-    return chm_traffic_price(&t).worst_bytes;
+    return chm_bill_price(bill).worst_bytes;
 }
 
 int64_t chm_figures_axis(const ChmFigures *f, ChmAxes axes)
@@ -79,15 +78,15 @@ static bool listed(const ChmFigures *f, ChmAxes axes)
     return false;
 }
 
-void chm_figures_of(ChmFigures *f, ChmArena *arena, const ChmTopology *topo, ChmModule *m)
+void chm_figures_of(ChmFigures *f, ChmArena *arena, ChmPricer *pricer, ChmModule *m)
 {
-    ChmTraffic t;
+    ChmBill bill;
     ChmBuffers buffers;
     *f = (ChmFigures){0};
     chm_module_number(m);
     chm_buffers_plan(arena, m, &buffers);
-    chm_traffic_of_module(&t, arena, topo, m);
-    f->price = chm_traffic_price(&t);
+    chm_bill_init(&bill, pricer);
+    f->price = chm_pricer_module(pricer, m);
     f->arena_bytes = buffers.arena_bytes;
     for (const ChmOp *op = m->first; op; op = op->next) {
         f->count[op->code]++;
@@ -95,7 +94,7 @@ void chm_figures_of(ChmFigures *f, ChmArena *arena, const ChmTopology *topo, Chm
         ChmAxes axes = chm_op_axes(op);
         if (!chm_op_communicates(op->code) || listed(f, axes))
             continue;
-        ChmAxisFigure figure = {.axes = axes, .worst_bytes = worst_over(arena, topo, m, axes)};
+        ChmAxisFigure figure = {.axes = axes, .worst_bytes = worst_over(&bill, m, axes)};
         CHM_PUSH(arena, &f->axes, figure);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef CHM_DRIVER_FIGURES_H
 #define CHM_DRIVER_FIGURES_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 
 /* Bytes of the ops that work over one set of axes. */
 typedef struct ChmAxisFigure {
@@ -21,7 +21,7 @@ typedef struct ChmFigures {
     CHM_VEC(ChmAxisFigure) axes; /* in order of first use */
 } ChmFigures;
 
-void chm_figures_of(ChmFigures *f, ChmArena *arena, const ChmTopology *topo, ChmModule *m);
+void chm_figures_of(ChmFigures *f, ChmArena *arena, ChmPricer *pricer, ChmModule *m);
 
 bool chm_op_communicates(ChmOpcode code); /* false for input, output, slice, drop */
 /* The axes that a layout change works over; of an exchange, those whose state it changes. */

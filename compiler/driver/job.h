@@ -6,6 +6,7 @@
 #define CHM_DRIVER_JOB_H
 
 #include "check/check.h"
+#include "cost/pricer.h"
 #include "driver/options.h"
 
 /* Everything that must be given back at the end, also after an unwinding. */
@@ -15,6 +16,7 @@ typedef struct ChmJob {
     const ChmSource *source;
     const ChmPlan *plan;         /* NULL when the input is IR */
     const ChmTopology *topology; /* the machine: everything that asks for a price asks for it here */
+    ChmPricer *pricer;           /* on it */
     const char *set_aside;       /* name of the input's own topology where --topology took its place; else NULL */
     ChmModule *baseline;         /* the plan as written */
     ChmModule *best;             /* the schedule chosen */

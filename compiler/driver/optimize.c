@@ -68,6 +68,7 @@ ChmStatus chm_job_load(ChmJob *job)
     if (st)
         return st;
     job->topology = job->baseline->topology ? job->baseline->topology : &chm_default_topology;
+    job->pricer = chm_pricer_new(&job->ctx.arena, job->topology, job->baseline->mesh);
     if (job->set_aside)
         chm_remark(&job->ctx.remarks, CHM_MISSED, "driver", job->topology->span, 0,
                    "the schedule is for topology '%s', in place of the input's own '%s'", job->topology->name,
@@ -137,6 +138,7 @@ static ChmStatus run_passes(ChmJob *job, const ChmPass *const *list, int32_t n, 
 static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
 {
     ChmPassOptions options = {.topology = job->topology,
+                              .pricer = job->pricer,
                               .chunks = job->options.chunks,
                               .max_buffer_bytes = job->options.max_buffer_bytes,
                               .verify_each = job->options.verify_each,
@@ -156,13 +158,6 @@ static ChmStatus try_passes(ChmJob *job, const ChmPass *const *list, int32_t n)
         st = again ? again : st;
     }
     return st;
-}
-
-static ChmPrice price_of(ChmJob *job, const ChmModule *m)
-{
-    ChmTraffic t;
-    chm_traffic_of_module(&t, &job->ctx.arena, job->topology, m);
-    return chm_traffic_price(&t);
 }
 
 static void keep(ChmJob *job, ChmModule *m)
@@ -236,7 +231,7 @@ ChmStatus chm_job_optimize(ChmJob *job)
 {
     const ChmOptions *o = &job->options;
     const ChmPass *list[64];
-    ChmPrice limit = price_of(job, job->baseline);
+    ChmPrice limit = chm_pricer_module(job->pricer, job->baseline);
     Least least = {.arena_bytes = INT64_MAX};
     for (int32_t level = o->level;; level = level > 1 ? 1 : 0) {
         int32_t n = 0, remarks_before = job->ctx.remarks.list.len;
@@ -249,7 +244,7 @@ ChmStatus chm_job_optimize(ChmJob *job)
         ChmStatus st = try_passes(job, list, n);
         if (st)
             return st;
-        ChmPrice price = price_of(job, job->trial);
+        ChmPrice price = chm_pricer_module(job->pricer, job->trial);
         bool last = level == 0 || o->passes_given, small = fits(job, level, &least);
         if (small && (last || chm_price_compare(&price, &limit) <= 0)) {
             keep(job, job->trial);

@@ -11,8 +11,8 @@
 
 static void figures(ChmJob *job, ChmFigures *baseline, ChmFigures *best, int64_t *bound)
 {
-    chm_figures_of(baseline, &job->ctx.arena, job->topology, job->baseline);
-    chm_figures_of(best, &job->ctx.arena, job->topology, job->best);
+    chm_figures_of(baseline, &job->ctx.arena, job->pricer, job->baseline);
+    chm_figures_of(best, &job->ctx.arena, job->pricer, job->best);
     *bound = chm_bound_module(&job->ctx.arena, job->baseline);
 }
 

@@ -357,7 +357,7 @@ void chm_report_ways(ChmJob *job)
     if (!ran(job, "route"))
         return; /* nothing was chosen */
     Explainer e = {.job = job, .arena = &job->ctx.arena, .chunks = ran(job, "pipeline") ? job->options.chunks : 1};
-    e.router = chm_router_new(e.arena, &job->ctx, job->topology);
+    e.router = chm_router_new(e.arena, &job->ctx, job->topology, job->pricer);
     chm_cutter_init(&e.cutter, e.arena, job->topology, job->best->mesh, e.chunks);
     chm_cutter_init(&e.uncut, e.arena, job->topology, job->best->mesh, 1);
     for (const ChmOp *op = job->best->first; op; op = op->next) {

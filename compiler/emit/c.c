@@ -15,14 +15,12 @@
 static void schedule_of(ChmC *w, ChmModule *m, ChmCSchedule *s)
 {
     ChmOut text;
-    ChmTraffic traffic;
     s->m = m;
     chm_out_init_arena(&text, w->arena);
     chm_module_print(m, &text);
     s->hash = chm_hash(CHM_HASH_SEED, chm_out_text(&text), text.len);
     chm_buffers_plan(w->arena, m, &s->buffers);
-    chm_traffic_of_module(&traffic, w->arena, w->job->topology, m);
-    s->price = chm_traffic_price(&traffic);
+    s->price = chm_pricer_module(w->job->pricer, m);
 }
 
 /* The signature is the plan's: a schedule that needs less of its inputs is called alike. */

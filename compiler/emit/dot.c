@@ -18,12 +18,12 @@ static void put_body(const ChmOp *op, ChmOut *out)
 
 static void put_traffic(const ChmEmitJob *job, const ChmOp *op, ChmOut *out)
 {
-    ChmTraffic t;
+    ChmBill bill;
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
-    chm_traffic_init(&t, job->arena, job->topology, job->module->mesh);
-    chm_traffic_add(&t, from->shape, from->dtype, from->layout, &step);
-    ChmPrice price = chm_traffic_price(&t);
+    chm_bill_init(&bill, job->pricer);
+    chm_bill_add(&bill, from->shape, from->dtype, from->layout, &step);
+    ChmPrice price = chm_bill_price(&bill);
     if (!price.worst_bytes) {
         chm_out_puts(out, "\\nlocal");
         return;

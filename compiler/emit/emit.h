@@ -6,15 +6,16 @@
 #ifndef CHM_EMIT_EMIT_H
 #define CHM_EMIT_EMIT_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 #include "ir/buffers.h"
 
 typedef struct ChmEmitJob {
     ChmModule *module;   /* the schedule to write; verified */
     ChmModule *baseline; /* the plan as written: signature, figures, the other half of --driver */
     const ChmTopology *topology;
-    bool driver;     /* C only: add a main that checks and times one against the other */
-    ChmArena *arena; /* scratch, the caller's */
+    ChmPricer *pricer; /* on it */
+    bool driver;       /* C only: add a main that checks and times one against the other */
+    ChmArena *arena;   /* scratch, the caller's */
 } ChmEmitJob;
 
 typedef void ChmEmitFn(const ChmEmitJob *job, ChmOut *out);

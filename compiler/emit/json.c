@@ -47,17 +47,17 @@ static const char *value_name(ChmArena *arena, const ChmValue *v)
     return chm_out_text(&text);
 }
 
-static void traffic_facts(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+static void traffic_facts(ChmBill *bill, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                           const ChmStep *step, OpFact *fact)
 {
-    chm_traffic_clear(t);
-    chm_traffic_add(t, shape, dtype, from, step);
-    ChmPrice price = chm_traffic_price(t);
+    chm_bill_clear(bill);
+    chm_bill_add(bill, shape, dtype, from, step);
+    ChmPrice price = chm_bill_price(bill);
     fact->sent_bytes = price.worst_sent_bytes;
     fact->received_bytes = price.worst_received_bytes;
 }
 
-static void body_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
+static void body_facts(const ChmEmitJob *job, const ChmOp *op, ChmBill *bill, OpFact *fact)
 {
     const ChmType *from = op->operand->type, *to = op->result->type;
     const ChmAttrs *a = &op->attrs;
@@ -70,14 +70,14 @@ static void body_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, Op
         OpFact *part = &fact->body[i];
         *part = (OpFact){.code = step->code, .attrs = &step->attrs, .shape = to->shape};
         part->type = chm_layout_str(ctx, to->shape, step->to);
-        traffic_facts(t, chunk, from->dtype, at, step, part);
+        traffic_facts(bill, chunk, from->dtype, at, step, part);
         part->sent_bytes = chm_sat_mul(part->sent_bytes, a->chunks);
         part->received_bytes = chm_sat_mul(part->received_bytes, a->chunks);
         at = step->to;
     }
 }
 
-static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFact *fact)
+static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmBill *bill, OpFact *fact)
 {
     const ChmValue *v = op->result ? op->result : op->operand;
     *fact = (OpFact){.op = op,
@@ -91,21 +91,14 @@ static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmTraffic *t, OpFa
         return;
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};
-    traffic_facts(t, from->shape, from->dtype, from->layout, &step, fact);
+    traffic_facts(bill, from->shape, from->dtype, from->layout, &step, fact);
     if (op->attrs.body_len)
-        body_facts(job, op, t, fact);
-}
-
-static ChmPrice price_of(const ChmEmitJob *job, const ChmModule *m)
-{
-    ChmTraffic t;
-    chm_traffic_of_module(&t, job->arena, job->topology, m);
-    return chm_traffic_price(&t);
+        body_facts(job, op, bill, fact);
 }
 
 static void collect(const ChmEmitJob *job, Facts *f)
 {
-    ChmTraffic t;
+    ChmBill bill;
     ChmBuffers buffers;
     *f = (Facts){.m = job->module, .topology = job->topology == &chm_default_topology ? NULL : job->topology};
     chm_buffers_plan(job->arena, job->module, &buffers);
@@ -113,12 +106,12 @@ static void collect(const ChmEmitJob *job, Facts *f)
     for (const ChmOp *op = job->module->first; op; op = op->next)
         f->nops++;
     f->ops = CHM_NEW_ARRAY(job->arena, OpFact, f->nops);
-    chm_traffic_init(&t, job->arena, job->topology, job->module->mesh);
+    chm_bill_init(&bill, job->pricer);
     int32_t n = 0;
     for (const ChmOp *op = job->module->first; op; op = op->next)
-        op_facts(job, op, &t, &f->ops[n++]);
-    f->baseline = price_of(job, job->baseline);
-    f->optimized = price_of(job, job->module);
+        op_facts(job, op, &bill, &f->ops[n++]);
+    f->baseline = chm_pricer_module(job->pricer, job->baseline);
+    f->optimized = chm_pricer_module(job->pricer, job->module);
     f->bound_bytes = chm_bound_module(job->arena, job->baseline);
     f->bound_s = chm_bound_module_time(job->arena, job->topology, job->baseline);
 }

@@ -147,6 +147,7 @@ static Manager manager_of(ChmModule *m, const ChmPassOptions *options, ChmOut *r
     return (Manager){.m = m,
                      .options = options,
                      .env = {.topology = topology,
+                             .pricer = options->pricer,
                              .chunks = options->chunks,
                              .max_buffer_bytes = options->max_buffer_bytes,
                              .remarks = &m->ctx->remarks},

@@ -6,7 +6,7 @@
 #ifndef CHM_PASS_PASS_H
 #define CHM_PASS_PASS_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 #include "ir/expect.h"
 
 typedef enum ChmProps {                              /* properties of a module, as bits */
@@ -16,6 +16,7 @@ typedef enum ChmProps {                              /* properties of a module, 
 
 typedef struct ChmPassEnv {
     const ChmTopology *topology;
+    ChmPricer *pricer;        /* on it, for the module's mesh; NULL: each pass makes its own */
     int32_t chunks;           /* of every pipeline, as far as it can be cut so; 0: by cost */
     bool cuts;                /* a later pass of the list cuts chains into chunks */
     int64_t max_buffer_bytes; /* of a rank's arena (ir/buffers.h), for 'schedule'; 0: no limit */
@@ -44,6 +45,7 @@ typedef struct ChmPassStat {
 
 typedef struct ChmPassOptions {
     const ChmTopology *topology;
+    ChmPricer *pricer;        /* on it, for the module's mesh; may be NULL */
     int32_t chunks;           /* --chunks; 0: by cost */
     int64_t max_buffer_bytes; /* --max-buffer; 0: no limit */
     bool verify_each;

@@ -19,19 +19,22 @@ ChmMove chm_op_move(const ChmOp *op)
     return (ChmMove){op->operand->type->layout, {op->code, op->attrs, op->result->type->layout}};
 }
 
-ChmTraffic *chm_rewrite_traffic(ChmRewrite *w)
+ChmPricer *chm_rewrite_pricer(ChmRewrite *w)
 {
-    if (!w->traffic.sent)
-        chm_traffic_init(&w->traffic, &w->m->arena, w->env->topology, w->m->mesh);
-    return &w->traffic;
+    if (!w->pricer) {
+        w->pricer = w->env->pricer ? w->env->pricer : chm_pricer_new(&w->m->arena, w->env->topology, w->m->mesh);
+        chm_bill_init(&w->bill, w->pricer);
+    }
+    return w->pricer;
 }
 
 ChmPrice chm_moves_price(ChmRewrite *w, const ChmType *type, const ChmMove *moves, int32_t n)
 {
-    chm_traffic_clear(chm_rewrite_traffic(w));
+    (void)chm_rewrite_pricer(w);
+    chm_bill_clear(&w->bill);
     for (int32_t i = 0; i < n; i++)
-        chm_traffic_add(&w->traffic, type->shape, type->dtype, moves[i].from, &moves[i].step);
-    return chm_traffic_price(&w->traffic);
+        chm_bill_add(&w->bill, type->shape, type->dtype, moves[i].from, &moves[i].step);
+    return chm_bill_price(&w->bill);
 }
 
 /* ---- changes */

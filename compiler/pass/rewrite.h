@@ -14,13 +14,13 @@ typedef struct ChmRewrite {
     const ChmPassEnv *env;
     const char *pass; /* its name, in remarks */
     int32_t changes;
-    ChmTraffic traffic; /* of chm_rewrite_traffic; empty until the first use */
+    ChmPricer *pricer; /* of chm_rewrite_pricer; NULL until the first use */
+    ChmBill bill;      /* of chm_moves_price */
 } ChmRewrite;
 
 void chm_rewrite_init(ChmRewrite *w, ChmModule *m, const ChmPassEnv *env, const char *pass);
 
-ChmTraffic *chm_rewrite_traffic(ChmRewrite *w); /* storage for measures, on the environment's topology; any use of it
-                                                   ends the one before */
+ChmPricer *chm_rewrite_pricer(ChmRewrite *w); /* on the environment's topology */
 
 /* ---- prices: of the given layout changes, in the order given, on the environment's topology. Each starts from a
  * layout of its own, so that they need not be a chain. */

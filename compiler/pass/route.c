@@ -48,8 +48,7 @@ static Way way_as_is(Routing *r, const ChmOp *op)
         CHM_PUSH(&r->w.m->arena, &way.steps, op->made_of[i]);
     if (op->made_of_len == 0)
         CHM_PUSH(&r->w.m->arena, &way.steps, ((ChmStep){op->code, op->attrs, op->result->type->layout}));
-    way.price =
-        chm_steps_price(&r->w.m->ctx->scratch, r->w.env->topology, type->shape, type->dtype, type->layout, &way.steps);
+    way.price = chm_pricer_steps(chm_rewrite_pricer(&r->w), type->shape, type->dtype, type->layout, &way.steps);
     return way;
 }
 
@@ -186,8 +185,9 @@ static void sweep_until_stable(Routing *r)
 int32_t chm_pass_route(ChmModule *m, const ChmPassEnv *env)
 {
     enum { MAX_ROUNDS = 8 }; /* one is the rule */
-    Routing r = {.router = chm_router_new(&m->arena, m->ctx, env->topology)};
+    Routing r = {0};
     chm_rewrite_init(&r.w, m, env, "route");
+    r.router = chm_router_new(&m->arena, m->ctx, env->topology, chm_rewrite_pricer(&r.w));
     sweep_until_stable(&r);
     for (int32_t round = 0; round < MAX_ROUNDS; round++) {
         int32_t before = r.w.changes;

@@ -10,7 +10,7 @@
 #ifndef CHM_PASS_ROUTE_H
 #define CHM_PASS_ROUTE_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 
 /* Exact up to these; past one of them the search is narrower, and says so (ChmRoute.exact). */
 #define CHM_ROUTE_MAX_MOVING 6     /* moving axes */
@@ -31,8 +31,9 @@ typedef struct ChmRoute {
 
 typedef struct ChmRouter ChmRouter;
 
-/* A router remembers its results for (from, to, bytes, dtype). It lives in 'arena'. */
-ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology);
+/* A router remembers its results for (from, to, bytes, dtype). It lives in 'arena'.
+ * The pricer is one on the topology. */
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology, ChmPricer *pricer);
 /* The arrow must be legal. Empty for from == to. Never dearer than the baseline's own sequence. */
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                 const ChmLayout *to);
@@ -53,9 +54,5 @@ typedef struct ChmWays {
 } ChmWays;
 const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                   const ChmLayout *to, int32_t chunks);
-
-/* The price of a given sequence, as the router counts it. */
-ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
-                         const ChmLayout *from, const ChmSteps *steps);
 
 #endif

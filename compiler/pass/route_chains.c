@@ -284,14 +284,14 @@ static double cut_time(ChmRewrite *w, ChmCutter *cutter, const ChmOp *op, const 
 }
 
 /* The price of all that is used, but for this op. */
-static void add_all_but(ChmTraffic *t, ChmModule *m, const ChmOp *but)
+static void add_all_but(ChmBill *t, ChmModule *m, const ChmOp *but)
 {
     const bool *live = mark_live(m);
     for (const ChmOp *op = m->first; op; op = op->next) {
         if (op == but || !chm_is_layout_op(op) || !live[op->result->id])
             continue;
         ChmMove move = chm_op_move(op);
-        chm_traffic_add(t, op->result->type->shape, op->result->type->dtype, move.from, &move.step);
+        chm_bill_add(t, op->result->type->shape, op->result->type->dtype, move.from, &move.step);
     }
 }
 
@@ -299,20 +299,21 @@ bool chm_route_suits_plan(ChmRewrite *w, const ChmOp *op, const ChmValue *source
 {
     const ChmType *type = op->result->type;
     ChmCutter cutter;
-    ChmTraffic *t = chm_rewrite_traffic(w);
+    ChmBill *t = &w->bill;
     ChmMove old = chm_op_move(op);
-    chm_traffic_clear(t);
+    (void)chm_rewrite_pricer(w);
+    chm_bill_clear(t);
     add_all_but(t, w->m, op);
-    chm_traffic_add(t, type->shape, type->dtype, old.from, &old.step);
-    ChmPrice before = chm_traffic_price(t);
-    chm_traffic_clear(t);
+    chm_bill_add(t, type->shape, type->dtype, old.from, &old.step);
+    ChmPrice before = chm_bill_price(t);
+    chm_bill_clear(t);
     add_all_but(t, w->m, op);
     const ChmLayout *at = source->type->layout;
     for (int32_t i = 0; i < instead->len; i++) {
-        chm_traffic_add(t, type->shape, type->dtype, at, &instead->at[i]);
+        chm_bill_add(t, type->shape, type->dtype, at, &instead->at[i]);
         at = instead->at[i].to;
     }
-    ChmPrice after = chm_traffic_price(t);
+    ChmPrice after = chm_bill_price(t);
     bool in_chain = source == op->operand && op->code != CHM_OP_PIPELINE;
     if (in_chain && w->env->cuts) { /* the chain's own time is that in chunks */
         chm_cutter_init(&cutter, &w->m->arena, w->env->topology, w->m->mesh, w->env->chunks);

@@ -11,7 +11,9 @@ struct ChmRouter {
     ChmCtx *ctx;
     ChmArena *arena;
     const ChmTopology *topology;
+    ChmPricer *pricer;
     ChmMap results, several;
+    ChmMap reduced; /* what was found on meshes of the moving axes: stages and tensors have many arrows in common */
 };
 
 /* Of the maps. */
@@ -21,11 +23,12 @@ typedef struct Arrow {
     int32_t dtype, chunks;
 } Arrow;
 
-ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology)
+ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topology, ChmPricer *pricer)
 {
     ChmRouter *r = CHM_NEW(arena, ChmRouter);
-    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology};
+    *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology, .pricer = pricer};
     chm_map_init(&r->results, arena);
+    chm_map_init(&r->reduced, arena);
     chm_map_init(&r->several, arena);
     return r;
 }
@@ -79,6 +82,29 @@ static void find_place(Place *p, const ChmRouter *r, const RouteSpace *full)
     p->machine = !p->reduced ? r->topology : fits ? &p->folded : &chm_default_topology;
 }
 
+/* The search on the mesh of the moving axes, done once for all arrows that are the same there. The machine depends on
+ * the axes that move and on those that stay pinned. */
+static const ChmRoute *find_reduced(ChmRouter *r, const RouteSpace *full, const Place *place, ChmDtype dtype,
+                                    bool exchanges)
+{
+    const RouteSpace *space = place->space;
+    struct Key {
+        const ChmShape *shape;
+        const ChmLayout *from, *to;
+        ChmAxes moving, pinned;
+        int32_t dtype, exchanges;
+    } key = {
+        space->shape,   space->from, space->to, full->moving, full->from->pinned & full->to->pinned & ~full->moving,
+        (int32_t)dtype, exchanges};
+    ChmRoute *route = chm_map_get(&r->reduced, &key, sizeof key);
+    if (!route) {
+        route = CHM_NEW(r->arena, ChmRoute);
+        find(r, place->machine, space, dtype, exchanges, route);
+        chm_map_put(&r->reduced, &key, sizeof key, route);
+    }
+    return route;
+}
+
 static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
     Place place;
@@ -87,27 +113,24 @@ static void find_somewhere(ChmRouter *r, const RouteSpace *full, ChmDtype dtype,
         find(r, place.machine, full, dtype, true, route);
         return;
     }
-    ChmRoute part = {0};
-    find(r, place.machine, place.space, dtype, true, &part);
-    route_space_lift(full, r->arena, &part.steps, &route->steps);
-    if (too_many_pieces(r->topology, full, &route->steps)) { /* then the best way of plain ops */
-        part = (ChmRoute){0};
-        find(r, place.machine, place.space, dtype, false, &part);
+    const ChmRoute *part = find_reduced(r, full, &place, dtype, true);
+    route_space_lift(full, r->arena, &part->steps, &route->steps);
+    bool plain = too_many_pieces(r->topology, full, &route->steps);
+    if (plain) { /* then the best way of plain ops */
+        part = find_reduced(r, full, &place, dtype, false);
         route->steps = (ChmSteps){0};
-        route_space_lift(full, r->arena, &part.steps, &route->steps);
-        part.exact = false;
+        route_space_lift(full, r->arena, &part->steps, &route->steps);
     }
-    route->exact = part.exact && place.exact;
+    route->exact = part->exact && !plain && place.exact;
 }
 
 /* What a search on a smaller mesh found may be dearer on the true one. */
 static void price_against_baseline(ChmRouter *r, const RouteSpace *full, ChmDtype dtype, ChmRoute *route)
 {
     ChmSteps steps = {0};
-    ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(r->ctx, r->arena, full->shape, full->from, full->to, &steps);
-    ChmPrice price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &steps);
-    route->price = chm_steps_price(scratch, r->topology, full->shape, dtype, full->from, &route->steps);
+    ChmPrice price = chm_pricer_steps(r->pricer, full->shape, dtype, full->from, &steps);
+    route->price = chm_pricer_steps(r->pricer, full->shape, dtype, full->from, &route->steps);
     if (chm_price_compare(&price, &route->price) < 0) {
         route->steps = steps;
         route->price = price;
@@ -130,13 +153,12 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
     route = CHM_NEW(r->arena, ChmRoute);
     route->exact = true;
     if (from != to) {
-        ChmArena *scratch = &r->ctx->scratch;
         RouteSpace full;
         bool all = route_space_init(&full, r->ctx, shape, from, to);
         find_somewhere(r, &full, dtype, route);
         route->exact = route->exact && all;
         if (route->exact)
-            route->price = chm_steps_price(scratch, r->topology, shape, dtype, from, &route->steps);
+            route->price = chm_pricer_steps(r->pricer, shape, dtype, from, &route->steps);
         else
             price_against_baseline(r, &full, dtype, route);
         drop_scratch(r);
@@ -254,16 +276,4 @@ const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype 
     }
     drop_scratch(r);
     return several;
-}
-
-ChmPrice chm_steps_price(ChmArena *arena, const ChmTopology *topology, const ChmShape *shape, ChmDtype dtype,
-                         const ChmLayout *from, const ChmSteps *steps)
-{
-    ChmTraffic t;
-    chm_traffic_init(&t, arena, topology, from->mesh);
-    for (int32_t i = 0; i < steps->len; i++) {
-        chm_traffic_add(&t, shape, dtype, from, &steps->at[i]);
-        from = steps->at[i].to;
-    }
-    return chm_traffic_price(&t);
 }

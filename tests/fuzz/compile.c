@@ -83,6 +83,7 @@ static bool load(ChmJob *job, ChmLanguage language)
     int32_t nops = 0;
     for (const ChmOp *op = job->baseline->first; op; op = op->next)
         nops++;
+    job->pricer = chm_pricer_new(&job->ctx.arena, job->topology, job->baseline->mesh);
     return job->baseline->mesh->ranks <= MAX_RANKS && nops <= MAX_OPS;
 }
 
@@ -114,8 +115,11 @@ static void optimize(ChmJob *job)
 
 static void emit(ChmJob *job)
 {
-    ChmEmitJob e = {
-        .module = job->best, .baseline = job->baseline, .topology = job->topology, .arena = &job->ctx.arena};
+    ChmEmitJob e = {.module = job->best,
+                    .baseline = job->baseline,
+                    .topology = job->topology,
+                    .pricer = job->pricer,
+                    .arena = &job->ctx.arena};
     for (const ChmEmitter *row = chm_emitters; row->name; row++) {
         e.driver = row->takes_driver;
         chm_out_fini(&job->text);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost/pricer.h - prices of layout changes on one machine, whatever the number of ranks: each is measured once, on the
+ * mesh of the axes that matter to it (fold.h), and sums over several of them are kept for each class of ranks that do
+ * the same, not for each rank. The figures are those of chm_traffic_add, rank by rank on the whole mesh.
+ */
+#ifndef CHM_COST_PRICER_H
+#define CHM_COST_PRICER_H
+
+#include "cost/cost.h"
+
+typedef struct ChmPricer ChmPricer;
+
+/* Lives in the arena, and keeps there what it measures. The topology must fit the mesh, and both outlive it. */
+ChmPricer *chm_pricer_new(ChmArena *arena, const ChmTopology *topo, const ChmMesh *mesh);
+
+/* Sums over layout changes of the pricer's mesh. Empty after _init and _clear. */
+typedef struct ChmBill {
+    ChmPricer *pricer;
+    ChmAxes axes; /* ranks that differ in other axes have equal figures */
+    int32_t places, room;
+    int64_t *sent, *received; /* bytes, row-major over the axes, in mesh order */
+    int64_t *spare[2];        /* as large, for the tables over more axes */
+    int64_t total_sent, messages, ops;
+    double time_s;
+} ChmBill;
+void chm_bill_init(ChmBill *b, ChmPricer *p);
+void chm_bill_clear(ChmBill *b);
+/* O(axes) and O(classes of ranks), besides what chm_traffic_measure takes on the folded mesh when the change is the
+ * first of its form. */
+void chm_bill_add(ChmBill *b, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *step);
+ChmPrice chm_bill_price(const ChmBill *b);
+
+/* The price of the steps one after the other. */
+ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                          const ChmSteps *steps);
+/* Of every layout op of the module, dead ones too. Where ops are started, its time is that of overlap.h. */
+ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m);
+
+/* What a chain of steps loads, and how many of them communicate. The load is the pricer's, good until the next call. */
+const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                                   const ChmSteps *steps, int32_t *communicate);
+
+#endif
