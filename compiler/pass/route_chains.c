@@ -29,12 +29,14 @@ typedef struct Chains {
     CHM_VEC(Chain) list;
     ChmPrice sum;             /* over all ops; without the worst rank's */
     int64_t *sent, *received; /* by rank, over all ops */
-    bool evenly;              /* look at ways that are as quick */
+    bool evenly;              /* look at ways that are as quick; else each chain is judged by itself, with no sums */
 } Chains;
 
 /* Adds the figures of the cutter's last chain, or takes them away (sign -1). */
 static void add_figures(Chains *c, const ChmPrice *price, int32_t sign)
 {
+    if (!c->evenly)
+        return;
     c->sum.time_s += sign * price->time_s;
     c->sum.total_bytes += sign * price->total_bytes;
     c->sum.messages += sign * price->messages;
@@ -105,6 +107,8 @@ static bool may_change(const Chains *c, const Chain *chain)
 static bool choose_way(Chains *c, Chain *chain)
 {
     const ChmSteps *best = NULL;
+    if (!c->evenly && !may_change(c, chain))
+        return false;
     ChmPrice own = cut_price(c, chain, &chain->steps);
     if (!any_worth_a_look(c, chain, own.time_s))
         return false;
@@ -238,7 +242,8 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
         any = may_change(&c, &c.list.at[i]);
     if (!any)
         return;
-    add_all_figures(&c, live);
+    if (c.evenly)
+        add_all_figures(&c, live);
     int64_t worst_before = worst_of(&c);
     bool changes = true;
     for (int32_t round = 0; round < MAX_ROUNDS && changes; round++) {
