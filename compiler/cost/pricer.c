@@ -269,12 +269,14 @@ typedef struct Spread {
     int32_t begin[CHM_MAX_AXES], end[CHM_MAX_AXES];             /* coordinates at which there is anything */
     const int64_t *from;
     int64_t *to;
+    int32_t sign; /* of what is added */
 } Spread;
 
 static void spread_init(Spread *s, const ChmMesh *m, ChmAxes to, ChmAxes from, ChmAxes pinned, const int32_t *pin)
 {
     int32_t to_stride = 1, from_stride = 1;
     s->axes = chm_seq_of_set(to);
+    s->sign = 1;
     for (int32_t i = s->axes.len - 1; i >= 0; i--) {
         int32_t a = s->axes.at[i], size = m->axis_size[a];
         bool is_pinned = pinned & CHM_AXIS(a);
@@ -287,6 +289,11 @@ static void spread_init(Spread *s, const ChmMesh *m, ChmAxes to, ChmAxes from, C
     }
 }
 
+static int64_t add_signed(int64_t a, int32_t sign, int64_t b)
+{
+    return sign > 0 ? chm_sat_add(a, b) : a - b;
+}
+
 static void spread(const Spread *s, int32_t i, int32_t to, int32_t from)
 {
     for (int32_t k = s->begin[i]; k < s->end[i]; k++) {
@@ -294,7 +301,7 @@ static void spread(const Spread *s, int32_t i, int32_t to, int32_t from)
         if (i + 1 < s->axes.len)
             spread(s, i + 1, next_to, next_from);
         else
-            s->to[next_to] = chm_sat_add(s->to[next_to], s->from[next_from]);
+            s->to[next_to] = add_signed(s->to[next_to], s->sign, s->from[next_from]);
     }
 }
 
@@ -305,7 +312,7 @@ static void spread_table(Spread *s, int64_t *to, const int64_t *from)
     if (s->axes.len > 0)
         spread(s, 0, 0, 0);
     else
-        *to = chm_sat_add(*to, *from);
+        *to = add_signed(*to, s->sign, *from);
 }
 
 /* Exchanges a table for its spare, which gets the same sums. */
@@ -356,6 +363,27 @@ void chm_bill_add(ChmBill *b, const ChmShape *shape, ChmDtype dtype, const ChmLa
     spread_table(&s, b->received, figure->received);
 }
 
+void chm_bill_join(ChmBill *b, const ChmBill *other, int32_t sign)
+{
+    Spread s;
+    const int32_t nowhere[CHM_MAX_AXES] = {0};
+    widen(b, other->axes);
+    spread_init(&s, b->pricer->mesh, b->axes, other->axes, 0, nowhere);
+    s.sign = sign;
+    spread_table(&s, b->sent, other->sent);
+    spread_table(&s, b->received, other->received);
+    b->total_sent = add_signed(b->total_sent, sign, other->total_sent);
+    b->messages = add_signed(b->messages, sign, other->messages);
+    b->ops += sign * other->ops;
+    b->time_s += sign * other->time_s;
+}
+
+void chm_bill_by_rank(ChmBill *b)
+{
+    const ChmMesh *m = b->pricer->mesh;
+    widen(b, (m->naxes == CHM_MAX_AXES ? ~(ChmAxes)0 : CHM_AXIS(m->naxes) - 1) & ~m->trivial);
+}
+
 ChmPrice chm_bill_price(const ChmBill *b)
 {
     ChmPrice p = {.time_s = b->time_s, .total_bytes = b->total_sent, .messages = b->messages, .ops = b->ops};
@@ -400,10 +428,10 @@ ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m)
 }
 
 const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                                   const ChmSteps *steps, int32_t *communicate)
+                                   const ChmStep *steps, int32_t n, int32_t *communicate)
 {
     Folded x;
-    fold_chain(p, shape, from, steps->at, steps->len, &x);
+    fold_chain(p, shape, from, steps, n, &x);
     ChmTraffic *t = &x.machine->traffic;
     ChmPipeline *load = &x.machine->load;
     if (load->each_wire_s)
@@ -412,7 +440,7 @@ const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype
         chm_pipeline_init(load, p->arena, t);
     *communicate = 0;
     const ChmLayout *at = x.from;
-    for (int32_t i = 0; i < steps->len; i++) {
+    for (int32_t i = 0; i < n; i++) {
         chm_traffic_measure(t, &x.shape, dtype, at, &x.steps[i]);
         chm_pipeline_add(load, t, 1);
         *communicate += t->step_total_sent > 0;

@@ -29,6 +29,10 @@ void chm_bill_clear(ChmBill *b);
 /* O(axes) and O(classes of ranks), besides what chm_traffic_measure takes on the folded mesh when the change is the
  * first of its form. */
 void chm_bill_add(ChmBill *b, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *step);
+/* Adds the sums of another bill of the same pricer, or takes them away (sign -1) where they were added before. */
+void chm_bill_join(ChmBill *b, const ChmBill *other, int32_t sign);
+/* Tells all ranks apart: then sent and received are by rank. O(ranks) */
+void chm_bill_by_rank(ChmBill *b);
 ChmPrice chm_bill_price(const ChmBill *b);
 
 /* The price of the steps one after the other. */
@@ -37,8 +41,9 @@ ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, c
 /* Of every layout op of the module, dead ones too. Where ops are started, its time is that of overlap.h. */
 ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m);
 
-/* What a chain of steps loads, and how many of them communicate. The load is the pricer's, good until the next call. */
+/* What a chain of n steps loads, and how many of them communicate. The load is the pricer's, good until the next call.
+ */
 const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
-                                   const ChmSteps *steps, int32_t *communicate);
+                                   const ChmStep *steps, int32_t n, int32_t *communicate);
 
 #endif

@@ -34,7 +34,8 @@ typedef struct Explainer {
     ChmArena *arena;
     ChmRouter *router;
     ChmCutter cutter, uncut;
-    int32_t chunks; /* as the passes that ran would cut: 1 where none does */
+    ChmTraffic traffic; /* of a way, on every wire */
+    int32_t chunks;     /* as the passes that ran would cut: 1 where none does */
 } Explainer;
 
 static bool ran(const ChmJob *job, const char *pass)
@@ -94,6 +95,22 @@ static bool looks_alike(const Row *a, const Row *b)
     return a->price.total_bytes == b->price.total_bytes;
 }
 
+/* As it will be done. */
+static void measure_way(ChmTraffic *t, const ChmType *from, const ChmSteps *steps, const ChmCut *cut)
+{
+    const ChmLayout *at = from->layout;
+    chm_traffic_clear(t);
+    if (cut->taken) {
+        ChmStep pipeline = chm_cut_step(cut, steps->at, steps->len);
+        chm_traffic_add(t, from->shape, from->dtype, at, &pipeline);
+        return;
+    }
+    for (int32_t i = 0; i < steps->len; i++) {
+        chm_traffic_add(t, from->shape, from->dtype, at, &steps->at[i]);
+        at = steps->at[i].to;
+    }
+}
+
 /* Another way, unless it is there already; then it is only marked. */
 static void add_row(Explainer *e, Rows *rows, const ChmType *from, const ChmSteps *steps, Row marks)
 {
@@ -111,7 +128,8 @@ static void add_row(Explainer *e, Rows *rows, const ChmType *from, const ChmStep
     ChmCut cut = chm_cut_chain(cutter, from->shape, from->dtype, from->layout, steps->at, steps->len);
     row.price = cut.price;
     row.cut = cut.taken;
-    describe(e, &row, from->shape, &cutter->traffic, cut.taken ? cut.chunks : 1, cut.dim);
+    measure_way(&e->traffic, from, steps, &cut);
+    describe(e, &row, from->shape, &e->traffic, cut.taken ? cut.chunks : 1, cut.dim);
     for (int32_t i = 0; i < rows->len && !marks.written && !marks.direct; i++)
         if (looks_alike(&rows->at[i], &row))
             return;
@@ -121,7 +139,7 @@ static void add_row(Explainer *e, Rows *rows, const ChmType *from, const ChmStep
 /* What the schedule has, priced as it stands. */
 static void add_taken(Explainer *e, Rows *rows, const Chain *chain)
 {
-    ChmTraffic *t = &e->uncut.traffic;
+    ChmTraffic *t = &e->traffic;
     Row row = {.taken = true};
     int32_t chunks = 1, dim = 0;
     chm_traffic_clear(t);
@@ -358,8 +376,9 @@ void chm_report_ways(ChmJob *job)
         return; /* nothing was chosen */
     Explainer e = {.job = job, .arena = &job->ctx.arena, .chunks = ran(job, "pipeline") ? job->options.chunks : 1};
     e.router = chm_router_new(e.arena, &job->ctx, job->topology, job->pricer);
-    chm_cutter_init(&e.cutter, e.arena, job->topology, job->best->mesh, e.chunks);
-    chm_cutter_init(&e.uncut, e.arena, job->topology, job->best->mesh, 1);
+    chm_cutter_init(&e.cutter, job->pricer, e.chunks);
+    chm_cutter_init(&e.uncut, job->pricer, 1);
+    chm_traffic_init(&e.traffic, e.arena, job->topology, job->best->mesh);
     for (const ChmOp *op = job->best->first; op; op = op->next) {
         if (!chm_is_layout_op(op) || goes_on(op))
             continue;

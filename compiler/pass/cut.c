@@ -13,11 +13,10 @@ typedef struct Cutting {
     double time_s;
 } Cutting;
 
-void chm_cutter_init(ChmCutter *c, ChmArena *arena, const ChmTopology *topology, const ChmMesh *mesh, int32_t chunks)
+void chm_cutter_init(ChmCutter *c, ChmPricer *pricer, int32_t chunks)
 {
-    *c = (ChmCutter){.chunks = chunks};
-    chm_traffic_init(&c->traffic, arena, topology, mesh);
-    chm_pipeline_init(&c->load, arena, &c->traffic);
+    *c = (ChmCutter){.chunks = chunks, .pricer = pricer};
+    chm_bill_init(&c->bill, pricer);
 }
 
 /* The largest number of chunks up to 'limit' that divide the dim at its finer end. */
@@ -37,14 +36,14 @@ static Cutting cut_along(const ChmCutter *c, const ChmShape *shape, const ChmLay
                          int32_t dim)
 {
     int64_t blocks = chm_chunk_blocks(from, to, dim);
-    Cutting best = {dim, 1, chm_pipeline_time(&c->load, 1)};
+    Cutting best = {dim, 1, chm_pipeline_time(c->load, 1)};
     if (c->chunks > 0) {
         best.chunks = most_chunks(shape, blocks, dim, c->chunks);
-        best.time_s = chm_pipeline_time(&c->load, best.chunks);
+        best.time_s = chm_pipeline_time(c->load, best.chunks);
         return best;
     }
     for (int32_t chunks = 2; chunks <= MAX_CHUNKS; chunks *= 2) {
-        double time_s = chm_pipeline_time(&c->load, chunks);
+        double time_s = chm_pipeline_time(c->load, chunks);
         if (blocks > 0 && shape->dim_size[dim] % (blocks * chunks) == 0 && time_s < best.time_s * (1 - 1e-9))
             best = (Cutting){dim, chunks, time_s};
     }
@@ -79,27 +78,23 @@ ChmStep chm_cut_step(const ChmCut *cut, const ChmStep *steps, int32_t n)
     return (ChmStep){CHM_OP_PIPELINE, attrs, steps[n - 1].to};
 }
 
-/* What the chain loads, op by op; the number of ops that communicate. */
-static int32_t measure(ChmCutter *c, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *steps,
-                       int32_t n)
+static void add_plain(ChmCutter *c, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *steps,
+                      int32_t n)
 {
-    int32_t communicate = 0;
-    chm_traffic_clear(&c->traffic);
-    chm_pipeline_clear(&c->load);
+    chm_bill_clear(&c->bill);
     for (int32_t i = 0; i < n; i++) {
-        chm_traffic_add(&c->traffic, shape, dtype, from, &steps[i]);
-        chm_pipeline_add(&c->load, &c->traffic, 1);
-        communicate += c->traffic.step_total_sent > 0;
+        chm_bill_add(&c->bill, shape, dtype, from, &steps[i]);
         from = steps[i].to;
     }
-    return communicate;
 }
 
 ChmCut chm_cut_chain(ChmCutter *c, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *steps,
                      int32_t n)
 {
-    ChmCut cut = {.chunks = 1, .communicate = measure(c, shape, dtype, from, steps, n)};
-    cut.price = chm_traffic_price(&c->traffic);
+    ChmCut cut = {.chunks = 1};
+    add_plain(c, shape, dtype, from, steps, n);
+    c->load = chm_pricer_load(c->pricer, shape, dtype, from, steps, n, &cut.communicate);
+    cut.price = chm_bill_price(&c->bill);
     cut.plain_s = cut.price.time_s;
     if (cut.communicate < 2)
         return cut;
@@ -110,13 +105,13 @@ ChmCut chm_cut_chain(ChmCutter *c, const ChmShape *shape, ChmDtype dtype, const 
         return cut;
     /* The load is that of the whole: blocks of chunks may be less even than those of the tensor. */
     ChmStep pipeline = chm_cut_step(&cut, steps, n);
-    chm_traffic_clear(&c->traffic);
-    chm_traffic_add(&c->traffic, shape, dtype, from, &pipeline);
-    ChmPrice price = chm_traffic_price(&c->traffic);
+    chm_bill_clear(&c->bill);
+    chm_bill_add(&c->bill, shape, dtype, from, &pipeline);
+    ChmPrice price = chm_bill_price(&c->bill);
     cut.taken = c->chunks > 0 || price.time_s < cut.plain_s * (1 - 1e-9);
     if (cut.taken)
         cut.price = price;
     else
-        (void)measure(c, shape, dtype, from, steps, n);
+        add_plain(c, shape, dtype, from, steps, n);
     return cut;
 }

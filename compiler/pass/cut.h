@@ -6,15 +6,16 @@
 #ifndef CHM_PASS_CUT_H
 #define CHM_PASS_CUT_H
 
-#include "cost/cost.h"
+#include "cost/pricer.h"
 
-/* Storage for any number of chains on one mesh; lives in the arena. */
+/* Storage for any number of chains on one mesh; lives with the pricer. */
 typedef struct ChmCutter {
-    int32_t chunks;     /* asked for; 0: by cost, 1: nothing is cut */
-    ChmTraffic traffic; /* after chm_cut_chain: of the chain as it will be done */
-    ChmPipeline load;
+    int32_t chunks; /* asked for; 0: by cost, 1: nothing is cut */
+    ChmPricer *pricer;
+    ChmBill bill; /* after chm_cut_chain: of the chain as it will be done */
+    const ChmPipeline *load;
 } ChmCutter;
-void chm_cutter_init(ChmCutter *c, ChmArena *arena, const ChmTopology *topology, const ChmMesh *mesh, int32_t chunks);
+void chm_cutter_init(ChmCutter *c, ChmPricer *pricer, int32_t chunks);
 
 typedef struct ChmCut {
     int32_t communicate; /* ops of the chain that do; one alone has nothing to overlap with */
@@ -23,7 +24,7 @@ typedef struct ChmCut {
     double plain_s;      /* of the chain uncut */
     ChmPrice price;      /* of the chain as it will be done */
 } ChmCut;
-/* Of n steps one after the other, none of them a pipeline. O(n * ranks * group) */
+/* Of n steps one after the other, none of them a pipeline. */
 ChmCut chm_cut_chain(ChmCutter *c, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from, const ChmStep *steps,
                      int32_t n);
 /* The chain as one op. The steps must live as long as it does. */

@@ -58,7 +58,7 @@ int32_t chm_pass_pipeline(ChmModule *m, const ChmPassEnv *env)
     ChmMoves moves = {0};
     ChmCutter cutter;
     chm_rewrite_init(&w, m, env, "pipeline");
-    chm_cutter_init(&cutter, &m->arena, env->topology, m->mesh, env->chunks);
+    chm_cutter_init(&cutter, chm_rewrite_pricer(&w), env->chunks);
     for (ChmOp *op = m->last; op; op = op->prev) {
         if (!chm_ends_chain(m, op))
             continue;

@@ -27,24 +27,15 @@ typedef struct Chains {
     ChmRewrite *w;
     ChmCutter cutter;
     CHM_VEC(Chain) list;
-    ChmPrice sum;             /* over all ops; without the worst rank's */
-    int64_t *sent, *received; /* by rank, over all ops */
-    bool evenly;              /* look at ways that are as quick; else each chain is judged by itself, with no sums */
+    ChmBill sum; /* over all ops */
+    bool evenly; /* look at ways that are as quick; else each chain is judged by itself, with no sums */
 } Chains;
 
-/* Adds the figures of the cutter's last chain, or takes them away (sign -1). */
-static void add_figures(Chains *c, const ChmPrice *price, int32_t sign)
+/* Adds what the cutter's last chain is to the sum, or takes it away (sign -1). */
+static void join(Chains *c, int32_t sign)
 {
-    if (!c->evenly)
-        return;
-    c->sum.time_s += sign * price->time_s;
-    c->sum.total_bytes += sign * price->total_bytes;
-    c->sum.messages += sign * price->messages;
-    c->sum.ops += sign * price->ops;
-    for (int32_t r = 0; r < c->cutter.traffic.ranks; r++) {
-        c->sent[r] += sign * c->cutter.traffic.sent[r];
-        c->received[r] += sign * c->cutter.traffic.received[r];
-    }
+    if (c->evenly)
+        chm_bill_join(&c->sum, &c->cutter.bill, sign);
 }
 
 static ChmPrice cut_price(Chains *c, const Chain *chain, const ChmSteps *steps)
@@ -54,19 +45,15 @@ static ChmPrice cut_price(Chains *c, const Chain *chain, const ChmSteps *steps)
 }
 
 /* Of the plan, with the cutter's last chain in its place besides what is summed up. */
-static ChmPrice whole_price(const Chains *c, const ChmPrice *chain)
+static ChmPrice whole_price(Chains *c)
 {
-    const ChmTraffic *t = &c->cutter.traffic;
-    ChmPrice all = c->sum;
-    all.time_s += chain->time_s;
-    all.total_bytes += chain->total_bytes;
-    all.messages += chain->messages;
-    all.ops += chain->ops;
-    for (int32_t r = 0; r < t->ranks; r++) {
-        int64_t sent = c->sent[r] + t->sent[r], received = c->received[r] + t->received[r];
-        int64_t here = sent > received ? sent : received;
-        all.worst_bytes = here > all.worst_bytes ? here : all.worst_bytes;
-    }
+    if (!c->evenly)
+        return chm_bill_price(&c->cutter.bill);
+    double sum_s = c->sum.time_s; /* kept as it is: what is added and taken away again leaves something behind */
+    join(c, 1);
+    ChmPrice all = chm_bill_price(&c->sum);
+    join(c, -1);
+    c->sum.time_s = sum_s;
     return all;
 }
 
@@ -112,12 +99,13 @@ static bool choose_way(Chains *c, Chain *chain)
     ChmPrice own = cut_price(c, chain, &chain->steps);
     if (!any_worth_a_look(c, chain, own.time_s))
         return false;
-    add_figures(c, &own, -1);
-    ChmPrice least = whole_price(c, &own);
+    join(c, -1);
+    ChmPrice least = whole_price(c);
     for (int32_t i = 0; i < chain->ways->len; i++) {
         if (!worth_a_look(c, chain->ways, i, own.time_s))
             continue;
-        ChmPrice price = cut_price(c, chain, &chain->ways->at[i].steps), all = whole_price(c, &price);
+        (void)cut_price(c, chain, &chain->ways->at[i].steps);
+        ChmPrice all = whole_price(c);
         if (chm_price_compare(&all, &least) < 0) {
             least = all;
             best = &chain->ways->at[i].steps;
@@ -125,8 +113,8 @@ static bool choose_way(Chains *c, Chain *chain)
     }
     if (best)
         chain->steps = *best;
-    own = cut_price(c, chain, &chain->steps);
-    add_figures(c, &own, 1);
+    (void)cut_price(c, chain, &chain->steps);
+    join(c, 1);
     chain->changed = chain->changed || best;
     return best;
 }
@@ -161,17 +149,14 @@ static void add_other(Chains *c, const ChmOp *op)
 {
     ChmMove move = chm_op_move(op);
     const ChmType *type = op->result->type;
-    chm_traffic_clear(&c->cutter.traffic);
-    chm_traffic_add(&c->cutter.traffic, type->shape, type->dtype, move.from, &move.step);
-    ChmPrice price = chm_traffic_price(&c->cutter.traffic);
-    add_figures(c, &price, 1);
+    chm_bill_add(&c->sum, type->shape, type->dtype, move.from, &move.step);
 }
 
-static void add_all_figures(Chains *c, const bool *live)
+static void add_all(Chains *c, const bool *live)
 {
     for (int32_t i = 0; i < c->list.len; i++) {
-        ChmPrice price = cut_price(c, &c->list.at[i], &c->list.at[i].steps);
-        add_figures(c, &price, 1);
+        (void)cut_price(c, &c->list.at[i], &c->list.at[i].steps);
+        join(c, 1);
     }
     for (const ChmOp *op = c->w->m->first; op; op = op->next)
         if (op->code == CHM_OP_PIPELINE && live[op->result->id])
@@ -212,23 +197,12 @@ static void put_in_place(Chains *c, Chain *chain, int64_t saved_bytes)
     chm_unlink_unused(m, chain->tail);
 }
 
-static int64_t worst_of(const Chains *c)
-{
-    int64_t worst = 0;
-    for (int32_t r = 0; r < c->cutter.traffic.ranks; r++) {
-        worst = c->sent[r] > worst ? c->sent[r] : worst;
-        worst = c->received[r] > worst ? c->received[r] : worst;
-    }
-    return worst;
-}
-
 void chm_route_chains(ChmRewrite *w, ChmRouter *router)
 {
     Chains c = {.w = w};
     int32_t chunks = w->env->cuts ? w->env->chunks : 1, ranks = w->m->mesh->ranks;
-    chm_cutter_init(&c.cutter, &w->m->arena, w->env->topology, w->m->mesh, chunks);
-    c.sent = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
-    c.received = CHM_NEW_ARRAY(&w->m->arena, int64_t, ranks);
+    chm_cutter_init(&c.cutter, chm_rewrite_pricer(w), chunks);
+    chm_bill_init(&c.sum, w->pricer);
     const bool *live = mark_live(w->m);
     for (ChmOp *op = w->m->first; op; op = op->next) {
         if (!op->result || !live[op->result->id])
@@ -243,15 +217,15 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
     if (!any)
         return;
     if (c.evenly)
-        add_all_figures(&c, live);
-    int64_t worst_before = worst_of(&c);
+        add_all(&c, live);
+    int64_t worst_before = chm_bill_price(&c.sum).worst_bytes;
     bool changes = true;
     for (int32_t round = 0; round < MAX_ROUNDS && changes; round++) {
         changes = false;
         for (int32_t i = 0; i < c.list.len; i++)
             changes = choose_way(&c, &c.list.at[i]) || changes;
     }
-    int64_t saved_bytes = worst_before - worst_of(&c);
+    int64_t saved_bytes = worst_before - chm_bill_price(&c.sum).worst_bytes;
     for (int32_t i = 0; i < c.list.len; i++) {
         if (!c.list.at[i].changed)
             continue;
@@ -321,7 +295,7 @@ bool chm_route_suits_plan(ChmRewrite *w, const ChmOp *op, const ChmValue *source
     ChmPrice after = chm_bill_price(t);
     bool in_chain = source == op->operand && op->code != CHM_OP_PIPELINE;
     if (in_chain && w->env->cuts) { /* the chain's own time is that in chunks */
-        chm_cutter_init(&cutter, &w->m->arena, w->env->topology, w->m->mesh, w->env->chunks);
+        chm_cutter_init(&cutter, w->pricer, w->env->chunks);
         before.time_s = cut_time(w, &cutter, op, NULL);
         after.time_s = cut_time(w, &cutter, op, instead);
     }

@@ -13,7 +13,7 @@ struct ChmRouter {
     const ChmTopology *topology;
     ChmPricer *pricer;
     ChmMap results, several;
-    ChmMap reduced; /* what was found on meshes of the moving axes: stages and tensors have many arrows in common */
+    ChmMap reduced, wide; /* what was found on meshes of the moving axes: stages have many arrows in common there */
 };
 
 /* Of the maps. */
@@ -29,6 +29,7 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
     *r = (ChmRouter){.ctx = ctx, .arena = arena, .topology = topology, .pricer = pricer};
     chm_map_init(&r->results, arena);
     chm_map_init(&r->reduced, arena);
+    chm_map_init(&r->wide, arena);
     chm_map_init(&r->several, arena);
     return r;
 }
@@ -82,24 +83,31 @@ static void find_place(Place *p, const ChmRouter *r, const RouteSpace *full)
     p->machine = !p->reduced ? r->topology : fits ? &p->folded : &chm_default_topology;
 }
 
-/* The search on the mesh of the moving axes, done once for all arrows that are the same there. The machine depends on
- * the axes that move and on those that stay pinned. */
+/* All that a search on the mesh of the moving axes depends on: the machine by the axes that move and those that stay
+ * pinned. 'option' is the search's own. */
+typedef struct Form {
+    const ChmShape *shape;
+    const ChmLayout *from, *to;
+    ChmAxes moving, pinned;
+    int32_t dtype, option;
+} Form;
+
+static Form form_of(const RouteSpace *full, const Place *place, ChmDtype dtype, int32_t option)
+{
+    const RouteSpace *space = place->space;
+    ChmAxes pinned = full->from->pinned & full->to->pinned & ~full->moving;
+    return (Form){space->shape, space->from, space->to, full->moving, pinned, (int32_t)dtype, option};
+}
+
+/* The search on the mesh of the moving axes, done once for all arrows that are the same there. */
 static const ChmRoute *find_reduced(ChmRouter *r, const RouteSpace *full, const Place *place, ChmDtype dtype,
                                     bool exchanges)
 {
-    const RouteSpace *space = place->space;
-    struct Key {
-        const ChmShape *shape;
-        const ChmLayout *from, *to;
-        ChmAxes moving, pinned;
-        int32_t dtype, exchanges;
-    } key = {
-        space->shape,   space->from, space->to, full->moving, full->from->pinned & full->to->pinned & ~full->moving,
-        (int32_t)dtype, exchanges};
+    Form key = form_of(full, place, dtype, exchanges);
     ChmRoute *route = chm_map_get(&r->reduced, &key, sizeof key);
     if (!route) {
         route = CHM_NEW(r->arena, ChmRoute);
-        find(r, place->machine, space, dtype, exchanges, route);
+        find(r, place->machine, place->space, dtype, exchanges, route);
         chm_map_put(&r->reduced, &key, sizeof key, route);
     }
     return route;
@@ -219,15 +227,16 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
     size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
     chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
     route_search_wide(&ask, &baseline, &found);
-    chm_cutter_init(&cutter, scratch, place->machine, space->from->mesh, chunks);
+    chm_cutter_init(&cutter, chm_pricer_new(scratch, place->machine, space->from->mesh), chunks);
     for (int32_t i = 0; i < found.len; i++) {
         const ChmSteps *steps = &found.at[i];
         Met met = {.way.steps = *steps};
         ChmCut cut = chm_cut_chain(&cutter, space->shape, dtype, space->from, steps->at, steps->len);
         met.way.price = cut.price;
         met.way.plain_s = cut.plain_s;
-        met.sent = chm_arena_copy(scratch, cutter.traffic.sent, bytes);
-        met.received = chm_arena_copy(scratch, cutter.traffic.received, bytes);
+        chm_bill_by_rank(&cutter.bill);
+        met.sent = chm_arena_copy(scratch, cutter.bill.sent, bytes);
+        met.received = chm_arena_copy(scratch, cutter.bill.received, bytes);
         add_met(scratch, mets, &met, space->from->mesh->ranks);
     }
 }
@@ -244,6 +253,29 @@ static void sort_mets(Mets *mets)
     }
 }
 
+/* The same, cheapest first, once for all arrows that are the same on the mesh of the moving axes; on the full mesh each
+ * arrow is one by itself. */
+static const Mets *find_wide(ChmRouter *r, const RouteSpace *full, const Place *place, ChmDtype dtype, int32_t chunks)
+{
+    Form key = form_of(full, place, dtype, chunks);
+    Mets *mets = chm_map_get(&r->wide, &key, sizeof key);
+    if (mets)
+        return mets;
+    Mets found = {0};
+    look_wide(r, place, dtype, chunks, &found);
+    sort_mets(&found);
+    mets = CHM_NEW(r->arena, Mets);
+    for (int32_t i = 0; i < found.len; i++) { /* out of the scratch arena */
+        const ChmSteps *steps = &found.at[i].way.steps;
+        Met met = {.way = found.at[i].way};
+        met.way.steps.at = chm_arena_copy(r->arena, steps->at, sizeof *steps->at * (size_t)steps->len);
+        met.way.steps.cap = steps->len;
+        CHM_PUSH(r->arena, mets, met);
+    }
+    chm_map_put(&r->wide, &key, sizeof key, mets);
+    return mets;
+}
+
 const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                   const ChmLayout *to, int32_t chunks)
 {
@@ -257,16 +289,14 @@ const ChmWays *chm_router_several(ChmRouter *r, const ChmShape *shape, ChmDtype 
         return several;
     Place place;
     RouteSpace full;
-    Mets mets = {0};
     (void)route_space_init(&full, r->ctx, shape, from, to);
     find_place(&place, r, &full);
-    look_wide(r, &place, dtype, chunks, &mets);
-    sort_mets(&mets);
+    const Mets *mets = find_wide(r, &full, &place, dtype, chunks);
     several->exact = place.exact;
-    for (int32_t i = 0; i < mets.len && several->len < CHM_ROUTE_WAYS; i++) {
+    for (int32_t i = 0; i < mets->len && several->len < CHM_ROUTE_WAYS; i++) {
         ChmWay *way = &several->at[several->len];
-        const ChmSteps *steps = &mets.at[i].way.steps;
-        *way = mets.at[i].way;
+        const ChmSteps *steps = &mets->at[i].way.steps;
+        *way = mets->at[i].way;
         way->steps = (ChmSteps){0};
         if (place.reduced)
             route_space_lift(&full, r->arena, steps, &way->steps);

@@ -88,9 +88,11 @@ static void test_like_rank_by_rank(void)
         ChmPricer *p = chm_pricer_new(&w.ctx.arena, &topo, w.mesh);
         ChmDtype dtype = pick(&w, 2) ? CHM_F32 : CHM_BF16;
         ChmTraffic t;
-        ChmBill b;
+        ChmBill b, first, twice;
         chm_traffic_init(&t, &w.ctx.arena, &topo, w.mesh);
         chm_bill_init(&b, p);
+        chm_bill_init(&first, p);
+        chm_bill_init(&twice, p);
         for (int32_t k = 0; k < 2; k++) {
             Chain c = random_chain(&w);
             const ChmLayout *at = c.from;
@@ -102,6 +104,21 @@ static void test_like_rank_by_rank(void)
             }
             ChmPrice want = chm_traffic_price(&t), got = chm_bill_price(&b);
             CU_ASSERT(same_price(&want, &got));
+            chm_bill_join(&twice, &b, 1);
+            chm_bill_by_rank(&b);
+            CU_ASSERT(memcmp(b.sent, t.sent, sizeof *t.sent * (size_t)t.ranks) == 0);
+            CU_ASSERT(memcmp(b.received, t.received, sizeof *t.sent * (size_t)t.ranks) == 0);
+            if (k > 0) { /* what is there twice, once taken away */
+                chm_bill_join(&twice, &b, 1);
+                chm_bill_join(&twice, &b, -1);
+                got = chm_bill_price(&twice);
+                CU_ASSERT(got.worst_bytes >= want.worst_bytes && got.total_bytes >= want.total_bytes);
+                chm_bill_join(&twice, &b, -1);
+                chm_bill_join(&twice, &first, -1);
+                got = chm_bill_price(&twice);
+                CU_ASSERT(got.worst_bytes == 0 && got.total_bytes == 0 && got.messages == 0 && got.ops == 0);
+            }
+            chm_bill_join(&first, &b, 1);
             if (!same_price(&want, &got) && getenv("CHM_SHOW"))
                 printf("seed %d: time %g %g, sent %lld %lld, total %lld %lld, messages %lld %lld\n", (int)seed,
                        want.time_s, got.time_s, (long long)want.worst_sent_bytes, (long long)got.worst_sent_bytes,
@@ -133,7 +150,7 @@ static void test_chains(void)
         int32_t chunks = 1 + pick(&w, 4), communicate, dim = pick(&w, w.shape->ndims);
         ChmPricer *p = chm_pricer_new(&w.ctx.arena, &topo, w.mesh);
         double want_s = chm_pipelined_time(&w.ctx.arena, &topo, w.shape, CHM_F32, c.from, &c.steps, chunks);
-        const ChmPipeline *load = chm_pricer_load(p, w.shape, CHM_F32, c.from, &c.steps, &communicate);
+        const ChmPipeline *load = chm_pricer_load(p, w.shape, CHM_F32, c.from, c.steps.at, c.steps.len, &communicate);
         CU_ASSERT(close(chm_pipeline_time(load, chunks), want_s));
 
         const ChmLayout *to = c.steps.at[c.steps.len - 1].to;
