@@ -87,7 +87,7 @@ static void op_facts(const ChmEmitJob *job, const ChmOp *op, ChmBill *bill, OpFa
                      .result = value_name(job->arena, op->result),
                      .operand = value_name(job->arena, op->operand),
                      .type = chm_layout_str(job->module->ctx, v->type->shape, v->type->layout)};
-    if (!chm_is_layout_op(op))
+    if (!chm_is_layout_op(op) || !op->result)
         return;
     const ChmType *from = op->operand->type;
     ChmStep step = {.code = op->code, .attrs = op->attrs, .to = op->result->type->layout};

@@ -58,6 +58,14 @@ static Way way_from(Routing *r, ChmValue *source, const ChmType *to)
     return (Way){source, route->steps, route->price, route->exact};
 }
 
+/* No way from there takes as little, so that none need be searched. */
+static bool way_too_slow(Routing *r, const ChmValue *source, const ChmType *to, double best_s)
+{
+    const ChmLayout *from = source->type->layout;
+    return from != to->layout &&
+           chm_router_least_s(r->router, to->shape, to->dtype, from, to->layout) > best_s * (1 + 1e-9);
+}
+
 /* The cheapest way to the op's result: from its operand, else from a value that came before. The operand wins ties. */
 static Way choose(Routing *r, const ChmOp *op)
 {
@@ -67,6 +75,8 @@ static Way choose(Routing *r, const ChmOp *op)
     for (int32_t i = 0; i < r->values.len; i++) {
         ChmValue *v = r->values.at[i];
         if (v == op->operand || root_of(v) != root || chm_arrow_illegal(r->w.m->ctx, v->type->layout, type->layout))
+            continue;
+        if (way_too_slow(r, v, type, best.price.time_s))
             continue;
         Way way = way_from(r, v, type);
         if (chm_price_compare(&way.price, &best.price) < 0)

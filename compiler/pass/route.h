@@ -38,6 +38,11 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
 const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                 const ChmLayout *to);
 
+/* A bound on its time from the ends alone, 0 where there is none to be had cheaply: what is slower than another way
+ * need not be searched. */
+double chm_router_least_s(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                          const ChmLayout *to);
+
 /* Several ways of one arrow, as they will be done when chains are cut into at most so many chunks (0: by cost, 1: none
  * is cut): cheapest first, each but once. The arrow must be legal; none for from == to. They come of a search that is
  * bounded, so that the cheapest need not be among them; where chunks are 1 that is chm_router_find's. */

@@ -175,6 +175,24 @@ const ChmRoute *chm_router_find(ChmRouter *r, const ChmShape *shape, ChmDtype dt
     return route;
 }
 
+double chm_router_least_s(ChmRouter *r, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                          const ChmLayout *to)
+{
+    Place place;
+    RouteSpace full;
+    Arrow key = {shape, from, to, (int32_t)dtype, 0};
+    if (chm_map_get(&r->results, &key, sizeof key))
+        return 0; /* found already: its price is at hand */
+    (void)route_space_init(&full, r->ctx, shape, from, to);
+    find_place(&place, r, &full);
+    if (!place.exact)
+        return 0;
+    const RouteSpace *s = place.space;
+    double least_s = chm_bound_time(&r->ctx->scratch, place.machine, s->shape, dtype, s->from, s->to);
+    drop_scratch(r);
+    return least_s;
+}
+
 /* ---- several ways */
 
 static bool same_steps(const ChmSteps *a, const ChmSteps *b)

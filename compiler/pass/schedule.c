@@ -84,7 +84,7 @@ static void read_ops(Schedule *s)
             node->operand = (int32_t)(intptr_t)chm_map_get(&places, &op->operand, sizeof op->operand) - 1;
         if (op->result)
             chm_map_put(&places, &op->result, sizeof op->result, (void *)(intptr_t)(i + 1));
-        if (chm_is_layout_op(op)) {
+        if (chm_is_layout_op(op) && op->result) {
             s->node[node->operand].uses++;
             if (buffers.place[op->result->id].home == CHM_HOME_ARENA)
                 node->bytes = chm_arena_bytes(op->result->type);

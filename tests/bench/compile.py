@@ -6,7 +6,7 @@
 
 A run is one process, 'chimerac -q -o /dev/null EXAMPLE', from fork to exit (measure.c). Of its N runs an example has
 the median of the wall-clock times and the largest resident set. The plan for 16,384 ranks (large_plan.py; left out where
-examples are named) is compiled at -O3, has bars of its own, and one on the size of the C: at -O0 that of the same plan on
+examples are named) is compiled at -O3, has bars of its own (the time is the processor's), and one on the size of the C: at -O0 that of the same plan on
 128 ranks, but for the numbers in it, and at -O3 no more than twice that. Prints a Markdown table; exit status 1 when a
 bar is missed.
 """
@@ -36,7 +36,8 @@ def examples():
     return sorted(found)
 
 
-def measure(measurer, chimerac, name, path, options=(), runs=11, bar_s=BAR_S, bar_bytes=BAR_BYTES):
+def measure(measurer, chimerac, name, path, options=(), runs=11, bar_s=BAR_S, bar_bytes=BAR_BYTES,
+            judged="wall_s"):
     """The figures of one example. The first run, which warms the caches, does not count."""
     command = [measurer, str(runs + 1), chimerac, "-q", *options, "-o", os.devnull, path]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -50,7 +51,7 @@ def measure(measurer, chimerac, name, path, options=(), runs=11, bar_s=BAR_S, ba
         "cpu_s": statistics.median(cpus),
         "peak_bytes": int(max(sizes)),
     }
-    figures["ok"] = figures["wall_s"] <= bar_s and figures["peak_bytes"] <= bar_bytes
+    figures["ok"] = figures[judged] <= bar_s and figures["peak_bytes"] <= bar_bytes
     return figures
 
 
@@ -66,7 +67,7 @@ def measure_large(measurer, chimerac, runs, folder):
         return len(subprocess.run([chimerac, "-q", level, paths[size]], stdout=subprocess.PIPE, check=True).stdout)
 
     figures = measure(measurer, chimerac, "16,384 ranks, -O3", paths["large"], ["-O3"], min(runs, 5), LARGE_BAR_S,
-                      LARGE_BAR_BYTES)
+                      LARGE_BAR_BYTES, "cpu_s")
     small, plain, best = emitted_bytes("small", "-O0"), emitted_bytes("large", "-O0"), emitted_bytes("large", "-O3")
     figures |= {"emitted_O0_bytes": plain, "emitted_O0_128_ranks_bytes": small, "emitted_O3_bytes": best}
     figures["ok"] = figures["ok"] and plain <= NUMBERS * small and best <= 2 * small
@@ -101,7 +102,7 @@ def main():
     print(f"\nBars: {1e3 * BAR_S:.0f} ms, {BAR_BYTES >> 20} MiB. Runs of each: {args.runs}.")
     if not args.example:
         large = rows[-1]
-        print(f"16,384 ranks: {1e3 * LARGE_BAR_S:.0f} ms, {LARGE_BAR_BYTES >> 20} MiB; the C has {large['emitted_O0_bytes']} "
+        print(f"16,384 ranks: {1e3 * LARGE_BAR_S:.0f} ms of processor time, {LARGE_BAR_BYTES >> 20} MiB; the C has {large['emitted_O0_bytes']} "
               f"bytes at -O0, {large['emitted_O0_128_ranks_bytes']} on 128 ranks, and {large['emitted_O3_bytes']} at -O3.")
     if args.json:
         bars = {"bar_s": BAR_S, "bar_bytes": BAR_BYTES, "large_bar_s": LARGE_BAR_S, "large_bar_bytes": LARGE_BAR_BYTES}

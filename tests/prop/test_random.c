@@ -8,15 +8,17 @@
  *   --ranks N                                     another number of ranks at most
  *
  * Each plan is lowered, and compiled at every -O level, with every pass by itself, with chains cut into numbers of
- * chunks that are not the best, and with ops started and waited for at random. What comes out must type-check, mean
- * what the plan means by validation and by execution for all ranks, print to a text that parses back to the same, come
- * out the same when the pass runs a second time, and cost no more on the plan's topology than the plan as written, but
- * no less than the lower bounds on bytes and time.
+ * chunks that are not the best, with ops started and waited for at random, and within bounds on buffers. What comes out
+ * must type-check, mean what the plan means by validation and by execution for all ranks, print to a text that parses
+ * back to the same, come out the same when the pass runs a second time, and cost no more on the plan's topology than
+ * the plan as written, but no less than the lower bounds on bytes and time.
  */
 #include "check/check.h"
 #include "cost/cost.h"
 #include "front/front.h"
 #include "pass/pass.h"
+
+#include "ir/buffers.h"
 
 #include "gen.h"
 
@@ -34,6 +36,7 @@ typedef struct Trial {
     ChmModule *baseline;
     const ChmTopology *topology;
     int32_t chunks; /* asked for; 0: by cost */
+    int64_t max_buffer_bytes;
     ChmPrice baseline_price;
     int64_t bound_bytes;
     double bound_s, together_bound_s; /* of ops one after the other; of any */
@@ -169,6 +172,7 @@ static bool run_passes(Trial *t, ChmModule *m, const ChmPass *const *list, int32
 {
     ChmPassOptions options = {.topology = t->topology,
                               .chunks = t->chunks,
+                              .max_buffer_bytes = t->max_buffer_bytes,
                               .verify_each = true,
                               .validate = chm_check_equal,
                               .expected = &t->expects};
@@ -270,6 +274,39 @@ static bool try_started(Trial *t)
     return ok;
 }
 
+static int64_t arena_of(Trial *t, ChmModule *m)
+{
+    ChmBuffers buffers;
+    chm_buffers_plan(&t->ctx.arena, m, &buffers);
+    return buffers.arena_bytes;
+}
+
+/* What fits a bound still fits it when 'schedule' has been there: with just what the plan as written takes, and with
+ * any number between that and what starting early would take. */
+static bool try_max_buffer(Trial *t)
+{
+    const ChmPass *pass = chm_pass_find("schedule");
+    int64_t plain_bytes = arena_of(t, t->baseline);
+    ChmModule *m = chm_module_clone(t->baseline);
+    t->stage = "schedule with a bound on buffers";
+    bool ok = run_passes(t, m, &pass, 1, NULL);
+    int64_t freely_bytes = arena_of(t, m);
+    chm_module_free(m);
+    for (int64_t k = 0; ok && freely_bytes > plain_bytes && k <= 4; k++) {
+        t->max_buffer_bytes = plain_bytes + (freely_bytes - plain_bytes) * k / 4;
+        if (t->max_buffer_bytes == 0)
+            continue; /* no bound */
+        m = chm_module_clone(t->baseline);
+        ok = run_passes(t, m, &pass, 1, NULL) && is_right(t, m);
+        if (ok && arena_of(t, m) > t->max_buffer_bytes)
+            ok = FAIL(t, "its arena has %" PRId64 " bytes, more than %" PRId64 "\n%s", arena_of(t, m),
+                      t->max_buffer_bytes, chm_out_text(&t->ir));
+        chm_module_free(m);
+    }
+    t->max_buffer_bytes = 0;
+    return ok;
+}
+
 static bool try_everything(Trial *t)
 {
     for (int32_t level = 0; level <= 3; level++)
@@ -278,7 +315,7 @@ static bool try_everything(Trial *t)
     for (const ChmPass *pass = chm_passes; pass->name; pass++)
         if (!try_pass(t, pass))
             return false;
-    return try_chunks(t) && try_started(t);
+    return try_chunks(t) && try_started(t) && try_max_buffer(t);
 }
 
 /* The plan printed in its own notation is the same plan. */
