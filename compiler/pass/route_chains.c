@@ -28,8 +28,15 @@ typedef struct Chains {
     ChmCutter cutter;
     CHM_VEC(Chain) list;
     ChmBill sum; /* over all ops */
-    bool evenly; /* look at ways that are as quick */
+    bool evenly; /* look at ways that are as quick; else each chain is judged by itself, with no sums */
 } Chains;
+
+/* Adds what the cutter's last chain is to the sum, or takes it away (sign -1). */
+static void join(Chains *c, int32_t sign)
+{
+    if (c->evenly)
+        chm_bill_join(&c->sum, &c->cutter.bill, sign);
+}
 
 static ChmPrice cut_price(Chains *c, const Chain *chain, const ChmSteps *steps)
 {
@@ -40,12 +47,22 @@ static ChmPrice cut_price(Chains *c, const Chain *chain, const ChmSteps *steps)
 /* Of the plan, with the cutter's last chain in its place besides what is summed up. */
 static ChmPrice whole_price(Chains *c)
 {
+    if (!c->evenly)
+        return chm_bill_price(&c->cutter.bill);
     double sum_s = c->sum.time_s; /* kept as it is: what is added and taken away again leaves something behind */
-    chm_bill_join(&c->sum, &c->cutter.bill, 1);
+    join(c, 1);
     ChmPrice all = chm_bill_price(&c->sum);
-    chm_bill_join(&c->sum, &c->cutter.bill, -1);
+    join(c, -1);
     c->sum.time_s = sum_s;
     return all;
+}
+
+static bool same_steps(const ChmSteps *a, const ChmSteps *b)
+{
+    bool same = a->len == b->len;
+    for (int32_t i = 0; i < a->len && same; i++)
+        same = a->at[i].code == b->at[i].code && a->at[i].to == b->at[i].to;
+    return same;
 }
 
 /* By the search's own prices, which spares the true ones of most ways. */
@@ -57,16 +74,32 @@ static bool worth_a_look(const Chains *c, const ChmWays *ways, int32_t i, double
     return time_s <= best_s * (1 + EVEN) && (c->evenly || (i == 0 && (!ways->exact || time_s < now_s * (1 - EVEN))));
 }
 
+static bool any_worth_a_look(const Chains *c, const Chain *chain, double now_s)
+{
+    for (int32_t i = 0; i < chain->ways->len; i++)
+        if (worth_a_look(c, chain->ways, i, now_s) && !same_steps(&chain->ways->at[i].steps, &chain->steps))
+            return true;
+    return false;
+}
+
+/* The same for a chain as it stands, unpriced: what the search knows of it may be enough. */
+static bool may_change(const Chains *c, const Chain *chain)
+{
+    for (int32_t i = 0; i < chain->ways->len && chain->ways->exact; i++)
+        if (same_steps(&chain->ways->at[i].steps, &chain->steps))
+            return any_worth_a_look(c, chain, chain->ways->at[i].price.time_s);
+    return chain->ways->len > 0;
+}
+
 static bool choose_way(Chains *c, Chain *chain)
 {
     const ChmSteps *best = NULL;
-    ChmPrice own = cut_price(c, chain, &chain->steps);
-    bool any = false;
-    for (int32_t i = 0; i < chain->ways->len && !any; i++)
-        any = worth_a_look(c, chain->ways, i, own.time_s);
-    if (!any)
+    if (!c->evenly && !may_change(c, chain))
         return false;
-    chm_bill_join(&c->sum, &c->cutter.bill, -1);
+    ChmPrice own = cut_price(c, chain, &chain->steps);
+    if (!any_worth_a_look(c, chain, own.time_s))
+        return false;
+    join(c, -1);
     ChmPrice least = whole_price(c);
     for (int32_t i = 0; i < chain->ways->len; i++) {
         if (!worth_a_look(c, chain->ways, i, own.time_s))
@@ -81,7 +114,7 @@ static bool choose_way(Chains *c, Chain *chain)
     if (best)
         chain->steps = *best;
     (void)cut_price(c, chain, &chain->steps);
-    chm_bill_join(&c->sum, &c->cutter.bill, 1);
+    join(c, 1);
     chain->changed = chain->changed || best;
     return best;
 }
@@ -108,8 +141,6 @@ static void add_chain(Chains *c, ChmRouter *router, ChmOp *tail, int32_t chunks)
     chain.old = chain.steps;
     const ChmType *from = chain.head->operand->type, *to = tail->result->type;
     chain.ways = chm_router_several(router, from->shape, from->dtype, from->layout, to->layout, chunks);
-    (void)cut_price(c, &chain, &chain.steps);
-    chm_bill_join(&c->sum, &c->cutter.bill, 1);
     CHM_PUSH(&m->arena, &c->list, chain);
 }
 
@@ -119,6 +150,17 @@ static void add_other(Chains *c, const ChmOp *op)
     ChmMove move = chm_op_move(op);
     const ChmType *type = op->result->type;
     chm_bill_add(&c->sum, type->shape, type->dtype, move.from, &move.step);
+}
+
+static void add_all(Chains *c, const bool *live)
+{
+    for (int32_t i = 0; i < c->list.len; i++) {
+        (void)cut_price(c, &c->list.at[i], &c->list.at[i].steps);
+        join(c, 1);
+    }
+    for (const ChmOp *op = c->w->m->first; op; op = op->next)
+        if (op->code == CHM_OP_PIPELINE && live[op->result->id])
+            add_other(c, op);
 }
 
 static ChmMoves moves_of(Chains *c, const Chain *chain, const ChmSteps *steps)
@@ -167,10 +209,15 @@ void chm_route_chains(ChmRewrite *w, ChmRouter *router)
             continue;
         if (chm_ends_chain(w->m, op))
             add_chain(&c, router, op, chunks);
-        else if (op->code == CHM_OP_PIPELINE)
-            add_other(&c, op);
     }
     c.evenly = (int64_t)c.list.len * ranks <= MAX_EVEN_WORK;
+    bool any = false;
+    for (int32_t i = 0; i < c.list.len && !any; i++)
+        any = may_change(&c, &c.list.at[i]);
+    if (!any)
+        return;
+    if (c.evenly)
+        add_all(&c, live);
     int64_t worst_before = chm_bill_price(&c.sum).worst_bytes;
     bool changes = true;
     for (int32_t round = 0; round < MAX_ROUNDS && changes; round++) {
