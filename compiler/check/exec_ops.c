@@ -359,7 +359,7 @@ void chm_exec_op(ChmExec *x, const ChmOp *op)
     }
     if (op->started && x->late)
         return;
-    if (op->code == CHM_OP_WAIT && x->late)
+    if (op->operand && op->code == CHM_OP_WAIT && x->late)
         op = op->operand->def;
     exec_table[op->code](x, op);
 }

@@ -10,7 +10,7 @@ for plan in "$pairs"/*.plan "$multi"/*.plan; do
         name=$(basename "$plan" .plan)-O$level
         expect 0 "$name" "$CHIMERAC" -q -O$level --emit=dot -o "$name.dot" "$plan"
         expect 0 "$name: dot" dot -Tsvg "$name.dot" -o "$name.svg" && is_empty err
-        ops=$("$CHIMERAC" -q -O$level --emit=ir "$plan" | grep -cE '^(%|output)')
+        ops=$("$CHIMERAC" -q -O$level --emit=ir "$plan" | grep -cE '^(%|output|wait)')
         nodes=$(grep -c 'class="node"' "$name.svg")
         edges=$(grep -c 'class="edge"' "$name.svg")
         [ "$nodes" -eq "$ops" ] || bad "$name: $nodes nodes for $ops ops"
