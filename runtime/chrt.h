@@ -61,7 +61,7 @@ typedef enum ChrtStatus {
     CHRT_ERR_TYPE = -6,     /* the op does not lead from the one type to the other: a defect of the caller */
     CHRT_ERR_GROUP = -7,    /* the op's group was not in the list given to chrt_create: a defect of the caller */
     CHRT_ERR_CUT = -8,      /* the chain cannot be cut along the dim: a defect of the caller */
-    CHRT_ERR_STATE = -9,    /* a task that is under way was started again: a defect of the caller */
+    CHRT_ERR_STATE = -9,    /* a task under way was started again, or there is no run to run again */
     CHRT_ERR_OVERLAP = -10, /* an output shares memory with another buffer */
     CHRT_ERR_COMM = -11,    /* no communicator to work on: MPI_COMM_NULL, an intercommunicator, MPI not running */
     CHRT_ERR_PLAN = -12,    /* the plan or context is NULL: creating it failed or was left out */
@@ -145,6 +145,10 @@ typedef struct ChrtBuffer {
  * is missing, CHRT_ERR_OVERLAP for an output that shares a byte with any other buffer (inputs may share). One small
  * all_reduce and O(n log n); allocates only when n is greater than ever before. */
 ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const ChrtBuffer *buffers) CHRT_MUST_USE;
+
+/* In place of chrt_enter where its buffers are those of the last time: no message, so a rank that is broken by then
+ * tells only itself. CHRT_ERR_STATE when there was no last time or it was refused, which is so on every rank. O(1) */
+ChrtStatus chrt_reenter(ChrtCtx *ctx) CHRT_MUST_USE;
 
 /* Collective; NULL is fine. Finishes tasks that nobody waited for. */
 void chrt_destroy(ChrtCtx *ctx);

@@ -46,7 +46,7 @@ const char *chrt_status_name(ChrtStatus status)
     case CHRT_ERR_CUT:
         return "no such cut";
     case CHRT_ERR_STATE:
-        return "task is under way";
+        return "call out of turn";
     case CHRT_ERR_OVERLAP:
         return "buffers overlap";
     case CHRT_ERR_COMM:
@@ -497,13 +497,15 @@ ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const Chr
     int64_t code, least = 0;
     if (!ctx)
         return CHRT_ERR_PLAN;
+    ctx->entered = false;
     CHRT_TRY(check_entry(ctx, ninputs, ninputs + noutputs, buffers, &code));
     int rc = MPI_Allreduce(&code, &least, 1, MPI_INT64_T, MPI_MIN, ctx->comm);
     if (ctx->broken)
         return chrt_repeat(ctx);
     if (rc != MPI_SUCCESS)
         return fail_mpi(ctx, "enter", rc);
-    if (least == INT64_MAX)
+    ctx->entered = least == INT64_MAX;
+    if (ctx->entered)
         return CHRT_OK;
     if (least == BROKEN) {
         ctx->broken = CHRT_ERR_MPI;
@@ -511,4 +513,15 @@ ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const Chr
         return chrt_fail(ctx, CHRT_ERR_MPI, "an earlier op failed on another rank");
     }
     return refuse_entry(ctx, ninputs, ninputs + noutputs, buffers, least);
+}
+
+ChrtStatus chrt_reenter(ChrtCtx *ctx)
+{
+    if (!ctx)
+        return CHRT_ERR_PLAN;
+    if (ctx->broken)
+        return chrt_repeat(ctx);
+    if (!ctx->entered)
+        return chrt_fail(ctx, CHRT_ERR_STATE, "rerun: no run before it whose buffers were accepted");
+    return CHRT_OK;
 }

@@ -54,6 +54,7 @@ typedef struct ChrtDriverSchedule {
     int (*create)(MPI_Comm comm, void **plan,
                   char *message); /* message: CHRT_MESSAGE_BYTES bytes, written on failure */
     int (*run)(void *plan, const void *const *in, void *const *out);
+    int (*rerun)(void *plan); /* on the buffers of the last run */
     void (*destroy)(void *plan);
     const char *(*message)(void *plan); /* chrt_error_message of the plan's context; may be NULL */
     int64_t sent_bytes, received_bytes; /* by the model: the worst rank's, over the whole schedule */

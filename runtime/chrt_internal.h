@@ -167,6 +167,7 @@ struct ChrtCtx {
 
     ChrtExtent *extents; /* of chrt_enter: room for the longest list so far */
     int32_t max_extents;
+    bool entered; /* the last chrt_enter went well */
 
     ChrtStatus broken; /* status of the first error after which messages may be under way, or 0 */
     bool told;         /* the message says that the error is an earlier one's */

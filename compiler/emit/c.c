@@ -86,10 +86,12 @@ static void write_contract(ChmC *w)
         write_parameter(w, w->inputs.at[i]->tensor->name, w->inputs.at[i], w->inputs.at[i]->result->type);
     for (int32_t i = 0; i < w->outputs.len; i++)
         write_parameter(w, w->outputs.at[i]->name, w->outputs.at[i], w->outputs.at[i]->operand->type);
-    chm_out_puts(
-        w->out,
-        " * All ranks call each function alike. 0 is success, else a negative ChrtStatus of chrt.h; create leaves the\n"
-        " * reason in message (NULL, or 1024 bytes), and after run it is what message() returns. */\n");
+    chm_out_puts(w->out, " * All ranks call each function alike. run begins with a small all_reduce, so that a missing "
+                         "buffer is an error\n"
+                         " * everywhere; rerun runs on the buffers of the last run, without. 0 is success, else a "
+                         "negative ChrtStatus of\n"
+                         " * chrt.h; create leaves the reason in message (NULL, or 1024 bytes), later it is what "
+                         "message() returns. */\n");
 }
 
 static void write_declarations(ChmC *w)
@@ -101,6 +103,7 @@ static void write_declarations(ChmC *w)
     chm_out_printf(w->out, "int %s_create(MPI_Comm comm, %s **plan, char *message);\n", name, name);
     chm_c_write_parameters(w, chm_arena_printf(w->arena, "int %s_run", name));
     chm_out_puts(w->out, ";\n");
+    chm_out_printf(w->out, "int %s_rerun(%s *plan);\n", name, name);
     chm_out_printf(w->out, "const char *%s_message(const %s *plan);\n", name, name);
     chm_out_printf(w->out, "void %s_destroy(%s *plan);\n\n#endif\n", name, name);
 }
@@ -139,7 +142,8 @@ void chm_emit_c(const ChmEmitJob *job, ChmOut *out)
     if (job->driver)
         chm_c_write_steps(&w, &w.baseline);
     chm_c_write_create(&w);
-    chm_c_write_run(&w, &w.optimized, chm_arena_printf(w.arena, "int %s_run", w.name));
+    chm_c_write_run(&w, &w.optimized, "", chm_arena_printf(w.arena, "%s_rerun", w.name),
+                    chm_arena_printf(w.arena, "%s_run", w.name));
     chm_c_write_destroy(&w);
     if (job->driver)
         chm_c_write_main(&w);

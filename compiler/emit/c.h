@@ -49,7 +49,7 @@ typedef struct ChmC {
 const char *chm_c_plan_name(ChmArena *arena, const char *plan);
 const char *chm_c_guard(ChmArena *arena, const char *name);                 /* "TP_PP_H" */
 const char *chm_c_dtype(ChmDtype dtype);                                    /* the C type of an element: "float" */
-const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* the pointer to it, inside NAME_run */
+const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* the pointer to it, in NAME_rerun */
 const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d);           /* "DIM_seq", or "1 [comment]" */
 const char *chm_c_type(ChmC *w, const ChmType *t);                          /* "type_3" */
 const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s);                       /* "AXIS_dp, AXIS_tp" */
@@ -62,7 +62,8 @@ void chm_c_write_tables(ChmC *w);
 /* ---- c_calls.c */
 void chm_c_write_parameters(ChmC *w, const char *head); /* "HEAD(NAME *plan, const float *in_x, float *out_y)" */
 void chm_c_write_create(ChmC *w);
-void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head);
+/* Two functions: rerun has the ops; run checks the buffers, keeps them in the plan, and goes on there. */
+void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *linkage, const char *rerun, const char *run);
 void chm_c_write_destroy(ChmC *w);
 void chm_c_write_function(ChmC *w, const char *head, const char *body); /* on one line where it fits */
 

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * emit/c_calls.c - create, run and destroy of emitted C.
+ * emit/c_calls.c - create, run, rerun and destroy of emitted C.
  */
 #include "emit/c.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* A declaration each of what the user hands over: "const float *in_x". */
+static const char *input_declaration(ChmC *w, int32_t i)
+{
+    const ChmTensor *t = w->inputs.at[i]->tensor;
+    return chm_arena_printf(w->arena, "const %s *in_%s", chm_c_dtype(t->dtype), t->name);
+}
+
+static const char *output_declaration(ChmC *w, int32_t i)
+{
+    const ChmOp *op = w->outputs.at[i];
+    return chm_arena_printf(w->arena, "%s *out_%s", chm_c_dtype(op->operand->type->dtype), op->name);
+}
 
 void chm_c_write_parameters(ChmC *w, const char *head)
 {
@@ -14,11 +27,7 @@ void chm_c_write_parameters(ChmC *w, const char *head)
     chm_out_printf(&line, "%s(%s *plan", head, w->name);
     size_t column = line.len;
     for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
-        bool in = i < w->inputs.len;
-        const ChmOp *op = in ? w->inputs.at[i] : w->outputs.at[i - w->inputs.len];
-        const char *text =
-            in ? chm_arena_printf(w->arena, "const %s *in_%s", chm_c_dtype(op->tensor->dtype), op->tensor->name)
-               : chm_arena_printf(w->arena, "%s *out_%s", chm_c_dtype(op->operand->type->dtype), op->name);
+        const char *text = i < w->inputs.len ? input_declaration(w, i) : output_declaration(w, i - w->inputs.len);
         chm_out_putc(&line, ',');
         if (column + strlen(text) + 4 > CHM_C_COLUMNS) {
             chm_out_puts(&line, "\n   ");
@@ -28,6 +37,14 @@ void chm_c_write_parameters(ChmC *w, const char *head)
         column += strlen(text) + 2;
     }
     chm_out_printf(w->out, "%s)", chm_out_text(&line));
+}
+
+static void write_buffer_fields(ChmC *w)
+{
+    for (int32_t i = 0; i < w->inputs.len; i++)
+        chm_out_printf(w->out, "    %s;\n", input_declaration(w, i));
+    for (int32_t i = 0; i < w->outputs.len; i++)
+        chm_out_printf(w->out, "    %s;\n", output_declaration(w, i));
 }
 
 /* With --driver two schedules share the memory, and the agreement is on both. */
@@ -49,6 +66,7 @@ void chm_c_write_create(ChmC *w)
     chm_c_write_tasks(w, &w->optimized);
     if (driver)
         chm_c_write_tasks(w, &w->baseline);
+    write_buffer_fields(w);
     chm_out_puts(out, "    _Alignas(64) unsigned char arena[];\n};\n");
     chm_out_printf(out,
                    "\nint %s_create(MPI_Comm comm, %s **plan, char *message)\n{\n"
@@ -70,15 +88,6 @@ void chm_c_write_create(ChmC *w)
     chm_out_puts(out,
                  "    if (status) {\n        *plan = NULL;\n        return chrt_abandon(rt, status, message);\n    }\n"
                  "    (*plan)->rt = rt;\n    return 0;\n}\n");
-}
-
-static bool is_used(const ChmCSchedule *s, const ChmTensor *t)
-{
-    for (const ChmOp *op = s->m->first; op; op = op->next) {
-        if (op->operand && op->operand->def->code == CHM_OP_INPUT && op->operand->def->tensor->index == t->index)
-            return true;
-    }
-    return false;
 }
 
 static void write_pointers(ChmC *w, const ChmCSchedule *s)
@@ -107,21 +116,26 @@ static void write_enter(ChmC *w)
                    (int)w->inputs.len, (int)w->outputs.len, chm_out_text(&list));
 }
 
-void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *head)
+/* The ops are in rerun, on what run has kept: two lists of arguments would have to be kept alike. */
+void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *linkage, const char *rerun, const char *run)
 {
-    chm_out_putc(w->out, '\n');
-    chm_c_write_parameters(w, head);
-    chm_out_puts(w->out, "\n{\n    if (!plan) return CHRT_ERR_PLAN;\n");
+    chm_out_printf(w->out, "\n%sint %s(%s *plan)\n{\n    if (!plan) return CHRT_ERR_PLAN;\n", linkage, rerun, w->name);
     write_pointers(w, s);
-    write_enter(w);
-    for (int32_t i = 0; i < w->inputs.len; i++) {
-        if (!is_used(s, w->inputs.at[i]->tensor))
-            chm_out_printf(w->out, "    (void)in_%s; /* no output needs it */\n", w->inputs.at[i]->tensor->name);
-    }
-    chm_out_putc(w->out, '\n');
+    chm_out_puts(w->out, "    int status = chrt_reenter(plan->rt);\n\n");
     for (const ChmOp *op = s->m->first; op; op = op->next)
         chm_c_write_op(w, s, op);
-    chm_out_puts(w->out, "    return status;\n}\n");
+    chm_out_puts(w->out, "    return status;\n}\n\n");
+
+    chm_c_write_parameters(w, chm_arena_printf(w->arena, "%sint %s", linkage, run));
+    chm_out_puts(w->out, "\n{\n    if (!plan) return CHRT_ERR_PLAN;\n");
+    write_enter(w);
+    chm_out_puts(w->out, "    if (status) return status;\n");
+    for (int32_t i = 0; i < w->inputs.len; i++)
+        chm_out_printf(w->out, "    plan->in_%s = in_%s;\n", w->inputs.at[i]->tensor->name,
+                       w->inputs.at[i]->tensor->name);
+    for (int32_t i = 0; i < w->outputs.len; i++)
+        chm_out_printf(w->out, "    plan->out_%s = out_%s;\n", w->outputs.at[i]->name, w->outputs.at[i]->name);
+    chm_out_printf(w->out, "    return %s(plan);\n}\n", rerun);
 }
 
 void chm_c_write_function(ChmC *w, const char *head, const char *body)

@@ -31,6 +31,12 @@ static void write_run_adapter(ChmC *w, const char *which, const char *run)
         chm_out_text(&body));
 }
 
+static void write_rerun_adapter(ChmC *w, const char *which, const char *rerun)
+{
+    chm_c_write_function(w, chm_arena_printf(w->arena, "static int do_%s(void *plan)", which),
+                         chm_arena_printf(w->arena, "return %s(plan);", rerun));
+}
+
 static void write_adapters(ChmC *w)
 {
     const char *name = w->name;
@@ -39,8 +45,10 @@ static void write_adapters(ChmC *w)
                    "    %s *made;\n    int status = %s_create(comm, &made, message);\n    *plan = made;\n"
                    "    return status;\n}\n\n",
                    name, name);
-    write_run_adapter(w, "baseline", "run_as_written");
-    write_run_adapter(w, "optimized", chm_arena_printf(w->arena, "%s_run", name));
+    write_run_adapter(w, "run_baseline", "base_run");
+    write_rerun_adapter(w, "rerun_baseline", "base_rerun");
+    write_run_adapter(w, "run_optimized", chm_arena_printf(w->arena, "%s_run", name));
+    write_rerun_adapter(w, "rerun_optimized", chm_arena_printf(w->arena, "%s_rerun", name));
     chm_c_write_function(w, "static const char *do_message(void *plan)",
                          chm_arena_printf(w->arena, "return %s_message(plan);", name));
     chm_c_write_function(w, "static void do_destroy(void *plan)",
@@ -49,8 +57,8 @@ static void write_adapters(ChmC *w)
 
 static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)
 {
-    chm_out_printf(w->out, "    .%s = {do_create, do_%s, do_destroy, do_message, %s, %s},\n", which, which,
-                   chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
+    chm_out_printf(w->out, "    .%s = {do_create, do_run_%s, do_rerun_%s, do_destroy, do_message, %s, %s},\n", which,
+                   which, which, chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
 }
 
 static void write_descriptor(ChmC *w)
@@ -82,7 +90,7 @@ void chm_c_write_main(ChmC *w)
 {
     ChmOut *out = w->out;
     chm_out_puts(out, "\n/* ---- main: the plan as written against the schedule above, checked and timed */\n");
-    chm_c_write_run(w, &w->baseline, "static int run_as_written");
+    chm_c_write_run(w, &w->baseline, "static ", "base_rerun", "base_run");
     write_adapters(w);
     write_descriptor(w);
     chm_out_puts(out, "\nint main(int argc, char **argv)\n{\n    return chrt_driver_main(argc, argv, &driver);\n}\n");

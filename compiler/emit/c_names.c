@@ -8,19 +8,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Names that a plan, a typedef and the beginning of four functions in the emitted file, cannot have there: words of C
+/* Names that a plan, a typedef and the beginning of five functions in the emitted file, cannot have there: words of C
  * and of headers, what else stands in the file, and what would take the place of a function of the C library. */
 static const char *const taken[] = {
-    "auto",         "break",         "case",    "char",      "const",    "continue", "default",        "do",
-    "double",       "else",          "enum",    "extern",    "float",    "for",      "goto",           "if",
-    "inline",       "int",           "long",    "register",  "restrict", "return",   "short",          "signed",
-    "sizeof",       "static",        "struct",  "switch",    "typedef",  "union",    "unsigned",       "void",
-    "volatile",     "while",         "alignas", "alignof",   "bool",     "true",     "false",          "nullptr",
-    "thread_local", "static_assert", "typeof",  "constexpr", "asm",      "main",     "step",           "copy",
-    "message",      "mesh",          "groups",  "inputs",    "outputs",  "driver",   "run_as_written", "comm",
-    "plan",         "status",        "linux",   "unix",      "errno",    "stdin",    "stdout",         "stderr",
-    "printf",       "snprintf",      "remove",  "rename",    "puts",     "offsetof", "assert",         "timer",
-    "timerfd",      "epoll",         "memfd",   "sem",       "mtx",      "cnd",      "thrd",           "tss",
+    "auto",   "break",    "case",     "char",     "const",        "continue",      "default", "do",        "double",
+    "else",   "enum",     "extern",   "float",    "for",          "goto",          "if",      "inline",    "int",
+    "long",   "register", "restrict", "return",   "short",        "signed",        "sizeof",  "static",    "struct",
+    "switch", "typedef",  "union",    "unsigned", "void",         "volatile",      "while",   "alignas",   "alignof",
+    "bool",   "true",     "false",    "nullptr",  "thread_local", "static_assert", "typeof",  "constexpr", "asm",
+    "main",   "step",     "copy",     "message",  "mesh",         "groups",        "inputs",  "outputs",   "driver",
+    "comm",   "plan",     "status",   "linux",    "unix",         "errno",         "stdin",   "stdout",    "stderr",
+    "printf", "snprintf", "remove",   "rename",   "puts",         "offsetof",      "assert",  "timer",     "timerfd",
+    "base",   "epoll",    "memfd",    "sem",      "mtx",          "cnd",           "thrd",    "tss",
 };
 static const char *const taken_prefixes[] = {
     "type_", "step_", "copy_", "cut_", "base_", "do_",  "AXIS_", "DIM_",    "chrt",   "Chrt",
@@ -101,9 +100,9 @@ const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v)
     const ChmPlace *place = &s->buffers.place[v->id];
     switch (place->home) {
     case CHM_HOME_INPUT:
-        return chm_arena_printf(w->arena, "in_%s", v->def->tensor->name);
+        return chm_arena_printf(w->arena, "plan->in_%s", v->def->tensor->name);
     case CHM_HOME_OUTPUT:
-        return chm_arena_printf(w->arena, "out_%s", output_name(s->m, place->index));
+        return chm_arena_printf(w->arena, "plan->out_%s", output_name(s->m, place->index));
     case CHM_HOME_ARENA:
         break;
     }

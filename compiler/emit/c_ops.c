@@ -259,6 +259,21 @@ void chm_c_write_prepare(ChmC *w, const ChmCSchedule *s)
     }
 }
 
+/* The op as the IR has it, in a comment; a pipeline takes several lines. */
+static void write_op_comment(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, w->arena);
+    chm_op_print(s->m, op, &text);
+    chm_out_puts(w->out, "    /* ");
+    for (const char *c = chm_out_text(&text); *c; c++) {
+        chm_out_putc(w->out, *c);
+        if (*c == '\n')
+            chm_out_puts(w->out, "     * ");
+    }
+    chm_out_puts(w->out, " */\n");
+}
+
 void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
 {
     if (op->code == CHM_OP_WAIT)
@@ -266,13 +281,10 @@ void chm_c_write_op(ChmC *w, const ChmCSchedule *s, const ChmOp *op)
                        name_of(w, s, op->operand->def, true));
     if (!has_step(s, op))
         return;
-    if (chm_is_layout_op(op)) {
-        chm_out_puts(w->out, "    /* ");
-        chm_op_print(s->m, op, w->out);
-        chm_out_puts(w->out, " */\n");
-    }
-    const char *to =
-        op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "out_%s", op->name) : chm_c_value(w, s, op->result);
+    if (chm_is_layout_op(op))
+        write_op_comment(w, s, op);
+    const char *to = op->code == CHM_OP_OUTPUT ? chm_arena_printf(w->arena, "plan->out_%s", op->name)
+                                               : chm_c_value(w, s, op->result);
     chm_out_printf(w->out, "    if (!status) status = chrt_%s(plan->%s, %s, %s);\n", op->started ? "start" : "run",
                    name_of(w, s, op, true), chm_c_value(w, s, op->operand), to);
 }

@@ -26,7 +26,9 @@ HERE = sim.HERE
 # As emitted: the plan at -O0, or Chimera's form.
 SCHEDULES = {"tp_sp_written": "all_reduce, slice", "tp_sp": "reduce_scatter", "tp_pp": "reduce_scatter, shift, all_gather",
              "pp_sp": "exchange, no copies", "pp_ep": "exchange, strided"}
-FORMS = ("emitted", "hand", "entering")
+FORMS = ("emitted", "hand", "emitted_entering", "hand_entering")
+# Which is compared with which.
+RATIOS = {"rerun": ("emitted", "hand"), "run": ("emitted_entering", "hand_entering")}
 SIZES = {"64 KiB": ({"seq": 256, "hidden": 64, "slot": 128, "expert": 8}, 400),
          "1 MiB": ({"seq": 1024, "hidden": 256, "slot": 128, "expert": 8}, 120),
          "16 MiB": ({"seq": 2048, "hidden": 2048, "slot": 256, "expert": 8}, 12)}
@@ -84,8 +86,8 @@ def summarise(cell):
     for kind, launches in cell["launches"].items():
         times = [launch["times_s"] for launch in launches]
         cell[kind] = {"time_s": {form: net.spread([statistics.median(t[form]) for t in times]) for form in FORMS},
-                      "ratio": {form: net.spread([statistics.median(x / y for x, y in zip(t["emitted"], t[form])) for t in times])
-                                for form in ("hand", "entering")}}
+                      "ratio": {name: net.spread([statistics.median(x / y for x, y in zip(t[ours], t[hand])) for t in times])
+                                for name, (ours, hand) in RATIOS.items()}}
 
 
 def verdict(cells):
@@ -93,26 +95,27 @@ def verdict(cells):
     if len(whole) < len(cells):
         yield from sim.bar(f"every run ends, and ends right: {len(cells) - len(whole)} do not", False,
                            [f"{c['schedule']}, {c['size']}: {c['errors'][0].splitlines()[-1]}" for c in cells if c["errors"]])
-    for form, text in (("hand", "the hand-written program"), ("entering", "it behind a small all_reduce")):
+    for name, text in (("rerun", "a rerun within 3% of the hand-written program"),
+                       ("run", "a run within 3% of the hand-written program behind a small all_reduce")):
         for size in SIZES:
-            some = [(c, kind, c[kind]["ratio"][form]["median"]) for c in whole if c["size"] == size for kind in c["launches"]]
+            some = [(c, kind, c[kind]["ratio"][name]["median"]) for c in whole if c["size"] == size for kind in c["launches"]]
             slow = [(c, kind, r) for c, kind, r in some if r > BAR]
             if some:
-                yield from sim.bar(f"{size}: emitted within 3% of {text}: {len(some) - len(slow)} of {len(some)}; "
+                yield from sim.bar(f"{size}: {text}: {len(some) - len(slow)} of {len(some)}; "
                                    f"all together {sim.mean([r for _, _, r in some]):.3f}", not slow,
                                    [f"{c['schedule']}, {kind}: {r:.3f}" for c, kind, r in slow])
 
 
 def table(cells):
     """Markdown, one row a schedule and size."""
-    yield ("| schedule | tensor | collectives | emitted, ms | by hand, ms | emitted / by hand | emitted / by hand behind an all_reduce |")
+    yield "| schedule | tensor | collectives | rerun, ms | by hand, ms | rerun / by hand | run / by hand behind an all_reduce |"
     yield "|---|---:|---|---:|---:|---:|---:|"
     for c in cells:
         for kind in c["launches"]:
             time, ratio = c[kind]["time_s"], c[kind]["ratio"]
             row = [f"{c['schedule']}: {SCHEDULES[c['schedule']]}", c["size"], kind]
             row += [f"{1e3 * time[form]['median']:.3g}" for form in ("emitted", "hand")]
-            row += [net.shown(ratio[form], 3) for form in ("hand", "entering")]
+            row += [net.shown(ratio[name], 3) for name in RATIOS]
             yield "| " + " | ".join(row) + " |"
 
 

@@ -56,12 +56,15 @@ int main(int argc, char **argv)
     const char *text = created ? "" : tp_pp_message(plan);
     if (rank == 2 || wrong == 0)
         fprintf(stderr, "rank %d: %d '%s'\n", rank, wrong, text);
+    int refused = created ? 0 : tp_pp_rerun(plan);
+    if (!created && (refused != -9 || !strstr(tp_pp_message(plan), "rerun: no run before it")))
+        fprintf(stderr, "rank %d: a rerun of nothing gives %d: %s\n", rank, refused, tp_pp_message(plan));
     int right = created ? 0 : tp_pp_run(plan, rank < 4 ? in : NULL, rank < 4 ? NULL : out);
     if (right)
         fprintf(stderr, "rank %d: NULL where nothing is held gives %d: %s\n", rank, right, tp_pp_message(plan));
     tp_pp_destroy(plan);
     MPI_Finalize();
-    return created || !wrong || right;
+    return created || !wrong || right || refused != -9;
 }
 END
 expect 0 "null.c" mpi_cc null.c tp_pp.c rt/*.o -lm -o null
@@ -92,11 +95,18 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     demand("no communicator", tp_pp_create(MPI_COMM_NULL, &plan, message), -11, message, "MPI_COMM_NULL");
     demand("no plan", tp_pp_run(plan, in, out), -12, tp_pp_message(plan), "there is no plan");
+    demand("no plan to run again", tp_pp_rerun(plan), -12, tp_pp_message(plan), "there is no plan");
     tp_pp_destroy(plan);
     if (tp_pp_create(MPI_COMM_WORLD, &plan, message) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     /* A rank has only one of the two here: a pointer to what it does not have is not looked at. */
     demand("in place", tp_pp_run(plan, in, in), 0, "", "");
+    for (int i = 0; i < 16 * 2048; i++)
+        in[i] = rank < 4 ? (float)(i % 1000 + rank) : -1;
+    demand("again", tp_pp_rerun(plan), 0, "", "");
+    for (int i = 0; i < 16 * 2048; i++)
+        if (rank >= 4 && in[i] != (float)(4 * (i % 1000) + 6))
+            demand("what a rerun reads and writes", (int)in[i], 4 * (i % 1000) + 6, "", "");
     tp_pp_destroy(plan);
     MPI_Finalize();
     return failures > 0;

@@ -44,6 +44,8 @@ typedef struct Plan {
     ChrtCtx *rt;
     unsigned char *arena;
     ChrtTask *task[NSTEPS];
+    const void *in[2]; /* of the last run */
+    void *out[2];
 } Plan;
 
 static bool wrong;
@@ -74,6 +76,8 @@ static int create(MPI_Comm comm, void **plan, char *message)
 
 static ChrtStatus enter(Plan *p, const void *const *in, void *const *out)
 {
+    memcpy(p->in, in, sizeof p->in);
+    memcpy(p->out, out, sizeof p->out);
     return chrt_enter(p->rt, 2, 2,
                       (const ChrtBuffer[]){
                           {"x", &type_x0, in[0]},
@@ -83,43 +87,55 @@ static ChrtStatus enter(Plan *p, const void *const *in, void *const *out)
                       });
 }
 
-static int run_baseline(void *plan, const void *const *in, void *const *out)
+static int rerun_baseline(void *plan)
 {
     Plan *p = plan;
     ChrtStatus st;
     void *v1 = p->arena;
-    if ((st = enter(p, in, out)) < 0)
+    if ((st = chrt_reenter(p->rt)) < 0)
         return st;
-    if ((st = chrt_run(p->task[BASE_X1], in[0], v1)) < 0)
+    if ((st = chrt_run(p->task[BASE_X1], p->in[0], v1)) < 0)
         return st;
-    if ((st = chrt_run(p->task[BASE_X2], v1, out[0])) < 0)
+    if ((st = chrt_run(p->task[BASE_X2], v1, p->out[0])) < 0)
         return st;
-    return chrt_run(p->task[BASE_Y1], in[1], out[1]);
+    return chrt_run(p->task[BASE_Y1], p->in[1], p->out[1]);
+}
+
+static int run_baseline(void *plan, const void *const *in, void *const *out)
+{
+    ChrtStatus st = enter(plan, in, out);
+    return st < 0 ? st : rerun_baseline(plan);
 }
 
 /* The two tensors are under way together. */
-static int run_optimized(void *plan, const void *const *in, void *const *out)
+static int rerun_optimized(void *plan)
 {
     Plan *p = plan;
     ChrtStatus st;
     void *v1 = p->arena, *v2 = p->arena + BLOCK_BYTES;
-    if ((st = enter(p, in, out)) < 0)
+    if ((st = chrt_reenter(p->rt)) < 0)
         return st;
-    if ((st = chrt_start(p->task[OPT_Y1], in[1], out[1])) < 0)
+    if ((st = chrt_start(p->task[OPT_Y1], p->in[1], p->out[1])) < 0)
         return st;
-    if ((st = chrt_run(p->task[OPT_1], in[0], v1)) < 0)
+    if ((st = chrt_run(p->task[OPT_1], p->in[0], v1)) < 0)
         return st;
     if ((st = chrt_run(p->task[OPT_2], v1, v2)) < 0)
         return st;
-    if ((st = chrt_run(p->task[OPT_X2], v2, out[0])) < 0)
+    if ((st = chrt_run(p->task[OPT_X2], v2, p->out[0])) < 0)
         return st;
     if ((st = chrt_wait(p->task[OPT_Y1])) < 0)
         return st;
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (wrong && rank == mesh.axis[0].size * mesh.axis[1].size - 1)
-        ((unsigned char *)out[0])[0] ^= 1;
+        ((unsigned char *)p->out[0])[0] ^= 1;
     return CHRT_OK;
+}
+
+static int run_optimized(void *plan, const void *const *in, void *const *out)
+{
+    ChrtStatus st = enter(plan, in, out);
+    return st < 0 ? st : rerun_optimized(plan);
 }
 
 static void destroy(void *plan)
@@ -145,8 +161,8 @@ int main(int argc, char **argv)
         .inputs = inputs,
         .noutputs = 2,
         .outputs = outputs,
-        .baseline = {create, run_baseline, destroy, message_of, 4000, 3000},
-        .optimized = {create, run_optimized, destroy, message_of, 2000, 1500},
+        .baseline = {create, run_baseline, rerun_baseline, destroy, message_of, 4000, 3000},
+        .optimized = {create, run_optimized, rerun_optimized, destroy, message_of, 2000, 1500},
     };
     ChrtDtype dtype = CHRT_F32;
     if (argc > 1 && !strcmp(argv[1], "bf16"))

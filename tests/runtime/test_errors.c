@@ -196,16 +196,27 @@ static void test_overlap(void)
     chrt_destroy(rt);
 }
 
+static void reenter(const char *text, ChrtCtx *rt, ChrtStatus wanted)
+{
+    demand(text, chrt_reenter(rt), wanted, wanted ? chrt_error_message(rt) : "",
+           wanted ? "rerun: no run before it whose buffers were accepted" : "");
+}
+
 static void test_enter(void)
 {
     ChrtCtx *rt = make();
     unsigned char *arena;
+    demand("reenter without a context", chrt_reenter(NULL), CHRT_ERR_PLAN, "", "");
+    reenter("reenter at first", rt, CHRT_ERR_STATE);
     ChrtStatus st =
         chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"x", &whole, in}, {"y", &split_b, rank == 1 ? NULL : out}});
     demand("enter", st, CHRT_ERR_NULL, chrt_error_message(rt),
            "buffer 'y' is NULL on rank 1, where its block has 16 bytes");
+    reenter("reenter after a refusal, which was one rank's", rt, CHRT_ERR_STATE);
     st = chrt_enter(rt, 1, 1, (const ChrtBuffer[]){{"x", &at_a1, rank < 2 ? NULL : in}, {"y", &split_b, out}});
     demand("enter after an error", st, CHRT_OK, "", "");
+    reenter("reenter", rt, CHRT_OK);
+    reenter("reenter once more", rt, CHRT_OK);
     st = chrt_arena(rt, rank == 3 ? INT64_MAX : 100, &arena);
     demand("arena", st, CHRT_ERR_MEMORY, chrt_error_message(rt), rank == 3 ? "on this rank" : "on another rank");
     st = chrt_arena(rt, rank * 100, &arena);
@@ -302,6 +313,7 @@ static void broken_by(bool *arm, const ChrtStep *step, const ChrtCut *cut, const
     snprintf(again, sizeof again, "an earlier op failed: %s", first);
     demand(text, chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt), again);
     demand(text, chrt_wait(started), CHRT_ERR_MPI, chrt_error_message(rt), again);
+    demand(text, chrt_reenter(rt), CHRT_ERR_MPI, chrt_error_message(rt), again);
     demand(text, chrt_enter(rt, 0, 0, NULL), CHRT_ERR_MPI, chrt_error_message(rt), again);
     if (strcmp(chrt_error_message(rt), again) != 0)
         fail(text, "says it twice", chrt_error_message(rt));
@@ -387,6 +399,11 @@ static int create(MPI_Comm comm, void **plan, char *message)
     return st;
 }
 
+static const char *message_of(void *plan)
+{
+    return chrt_error_message(((Plan *)plan)->rt);
+}
+
 static int run(void *plan, const void *const *inputs, void *const *outputs)
 {
     Plan *p = plan;
@@ -398,16 +415,17 @@ static int run(void *plan, const void *const *inputs, void *const *outputs)
     return chrt_run(p->task, inputs[0], outputs[0]);
 }
 
+static int rerun(void *plan)
+{
+    fail("abort", "run again after an error", message_of(plan));
+    return CHRT_ERR_STATE;
+}
+
 static void destroy(void *plan)
 {
     Plan *p = plan;
     chrt_destroy(p->rt);
     free(p);
-}
-
-static const char *message_of(void *plan)
-{
-    return chrt_error_message(((Plan *)plan)->rt);
 }
 
 static int test_abort(int argc, char **argv)
@@ -417,7 +435,7 @@ static int test_abort(int argc, char **argv)
     ChrtDriver driver = {.plan = "errors", .mesh = &mesh, .ninputs = 1, .noutputs = 1};
     driver.inputs = inputs;
     driver.outputs = outputs;
-    driver.baseline = driver.optimized = (ChrtDriverSchedule){create, run, destroy, message_of, 0, 0};
+    driver.baseline = driver.optimized = (ChrtDriverSchedule){create, run, rerun, destroy, message_of, 0, 0};
     return chrt_driver_main(argc, argv, &driver);
 }
 
