@@ -43,11 +43,13 @@
  * chain, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop; for all_to_all and exchanges the
  * most messages that one rank sends, since they share a wire. 16-bit floats: 1 for reduce_scatter, g for all_reduce.
  * Where messages are of at most CHM_SHORT_BYTES the runtime sends them straight to all members at once: 1 round, 2 for
- * all_reduce.
+ * all_reduce. Those of all_to_all and exchanges go straight anyhow, and below CHM_EAGER_BYTES they leave without
+ * waiting for their receiver: 1 round.
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 
-#define CHM_SHORT_BYTES 8192
+#define CHM_SHORT_BYTES (8 * 1024)
+#define CHM_EAGER_BYTES (64 * 1024) /* the limit of MPI libraries over networks, and of SimGrid */
 
 typedef struct ChmWires ChmWires; /* wires.h */
 

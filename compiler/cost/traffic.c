@@ -443,15 +443,17 @@ static void time_on_wires(ChmTraffic *t)
 }
 
 /* Short messages of a group go straight to all its members at once and wait for one latency, twice in all_reduce.
- * Longer ones go round the ring; or they share the receiver's wire, so that as many wait as there are. */
+ * Longer ones go round the ring. What goes straight anyhow waits for one latency until messages have to wait for their
+ * receiver: then they take turns on its wire, so that as many wait as there are. */
 static void settle_rounds(ChmTraffic *t, ChmOpcode code)
 {
-    int64_t few = 1, many = t->step_rounds;
+    int64_t few = 1, many = t->step_rounds, limit = CHM_SHORT_BYTES;
     switch (code) {
     case CHM_OP_EXCHANGE:
     case CHM_OP_REDUCE_EXCHANGE:
     case CHM_OP_ALL_TO_ALL:
         many = t->step_most_sends;
+        limit = CHM_EAGER_BYTES - 1;
         break;
     case CHM_OP_ALL_REDUCE:
         few = 2;
@@ -472,7 +474,7 @@ static void settle_rounds(ChmTraffic *t, ChmOpcode code)
         return;
     }
     if (many > few)
-        t->step_rounds = t->step_worst_bytes / many <= CHM_SHORT_BYTES ? few : many;
+        t->step_rounds = t->step_worst_bytes / many <= limit ? few : many;
 }
 
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
