@@ -14,29 +14,7 @@
 #ifndef CHM_COST_OVERLAP_H
 #define CHM_COST_OVERLAP_H
 
-#include "cost/cost.h"
-
-/* What an op loads, as long as it is by itself. */
-typedef struct ChmLoad {
-    double time_s;       /* l + b */
-    double busy_s;       /* b */
-    const double *share; /* by class of wires: 0 to 1 of b; NULL where b = 0 */
-    uint64_t ranks;      /* classes of ranks that take part, as bits */
-    int32_t index;       /* among the distinct loads */
-    /* While they are being made. */
-    double *class_s;
-    int32_t known_wires, known_ranks;
-} ChmLoad;
-
-/* The loads of a module's ops. Wires that every op loads alike are one class, and so are ranks that take part in the
- * same ops: there are few however many ranks there are. The last class of wires is what a rank posts and sums. Past
- * 1024 classes of wires and 64 of ranks they are thrown together, and count as the busiest of them. */
-typedef struct ChmLoads {
-    const ChmLoad **of_op; /* in program order; NULL for what communicates nothing */
-    int32_t nops, distinct, wire_classes, rank_classes;
-} ChmLoads;
-/* Measures each distinct op once: O(ops + distinct ops * (what measuring takes + wires)). */
-void chm_loads_of_module(ChmLoads *l, ChmArena *arena, const ChmTopology *topo, const ChmModule *m);
+#include "cost/loads.h"
 
 /* A schedule: what each rank does in turn. */
 typedef struct ChmMoment {
@@ -49,7 +27,7 @@ ChmMoment *chm_moments_of_module(ChmArena *arena, const ChmModule *m);
 double chm_loads_time(ChmArena *scratch, const ChmLoads *l, const ChmMoment *moments, int32_t n);
 
 /* The same for a module as it stands. */
-double chm_overlapped_time(ChmArena *arena, const ChmTopology *topo, const ChmModule *m);
+double chm_overlapped_time(ChmPricer *p, const ChmModule *m);
 
 /* Ops under way as time goes on. */
 typedef struct ChmFlight {

@@ -5,7 +5,7 @@
 #include "cost/pricer.h"
 #include "cost/fold.h"
 #include "cost/overlap.h"
-#include "cost/tally.h"
+#include "cost/unfold.h"
 
 #include <string.h>
 
@@ -39,7 +39,9 @@ struct ChmPricer {
     ChmArena *arena;
     const ChmTopology *topo;
     const ChmMesh *mesh;
-    ChmMap machines; /* by the sets of axes kept and pinned */
+    const ChmWires *wires; /* of the whole mesh; made when they are first asked for */
+    ChmMap machines;       /* by the sets of axes kept and pinned */
+    ChmMap unfolds;        /* by those and where they are pinned */
     ChmMap figures;  /* by the form of the change: put_form */
     CHM_VEC(unsigned char) form;
     CHM_VEC(ChmLayout) layouts; /* storage of the chain at hand */
@@ -52,6 +54,7 @@ ChmPricer *chm_pricer_new(ChmArena *arena, const ChmTopology *topo, const ChmMes
     ChmPricer *p = CHM_NEW(arena, ChmPricer);
     *p = (ChmPricer){.arena = arena, .topo = topo, .mesh = mesh};
     chm_map_init(&p->machines, arena);
+    chm_map_init(&p->unfolds, arena);
     chm_map_init(&p->figures, arena);
     chm_bill_init(&p->bill, p);
     return p;
@@ -120,6 +123,52 @@ static void fold_chain(ChmPricer *p, const ChmShape *shape, const ChmLayout *fro
     chm_fold_layout(&out->fold, &out->machine->mesh, from, &p->layouts.at[0]);
     out->from = &p->layouts.at[0];
     out->steps = fold_steps(p, &out->fold, &out->machine->mesh, steps, n);
+}
+
+/* ---- unfolding */
+
+ChmArena *chm_pricer_arena(const ChmPricer *p)
+{
+    return p->arena;
+}
+
+const ChmWires *chm_pricer_wires(ChmPricer *p)
+{
+    if (!p->wires)
+        p->wires = chm_wires_make(p->arena, p->topo, p->mesh);
+    return p->wires;
+}
+
+typedef struct UnfoldKey {
+    ChmAxes kept, pinned;
+    int32_t pin[CHM_MAX_AXES]; /* 0 where it says nothing */
+} UnfoldKey;
+
+static const ChmUnfold *unfold_of(ChmPricer *p, const ChmFold *f, const ChmTraffic *folded)
+{
+    UnfoldKey key;
+    memset(&key, 0, sizeof key); /* compared by its bytes */
+    key.kept = f->kept;
+    key.pinned = f->pinned;
+    for (int32_t a = 0; a < p->mesh->naxes; a++)
+        key.pin[a] = (f->pinned & CHM_AXIS(a)) ? f->pin[a] : 0;
+    ChmUnfold *unfold = chm_map_get(&p->unfolds, &key, sizeof key);
+    if (!unfold) {
+        unfold = CHM_NEW(p->arena, ChmUnfold);
+        chm_unfold_init(unfold, p->arena, f, p->topo, chm_pricer_wires(p), folded);
+        chm_map_put(&p->unfolds, &key, sizeof key, unfold);
+    }
+    return unfold;
+}
+
+ChmMeasured chm_pricer_measure(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                               const ChmStep *step)
+{
+    Folded x;
+    fold_chain(p, shape, from, step, 1, &x);
+    ChmTraffic *t = &x.machine->traffic;
+    chm_traffic_measure(t, &x.shape, dtype, x.from, x.steps);
+    return (ChmMeasured){t, unfold_of(p, &x.fold, t)};
 }
 
 /* ---- the form of a change: all that its figures depend on */
@@ -423,7 +472,7 @@ ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m)
         chm_bill_add(b, from->shape, from->dtype, from->layout, &step);
     }
     if (started)
-        b->time_s = chm_overlapped_time(p->arena, p->topo, m);
+        b->time_s = chm_overlapped_time(p, m);
     return chm_bill_price(b);
 }
 

@@ -41,6 +41,17 @@ ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, c
 /* Of every layout op of the module, dead ones too. Where ops are started, its time is that of overlap.h. */
 ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m);
 
+/* One layout change by itself: measured on its folded mesh, and where that stands on the whole one (unfold.h). Both are
+ * the pricer's, the first good until its next call. */
+typedef struct ChmMeasured {
+    const ChmTraffic *traffic;
+    const struct ChmUnfold *unfold;
+} ChmMeasured;
+ChmMeasured chm_pricer_measure(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
+                               const ChmStep *step);
+ChmArena *chm_pricer_arena(const ChmPricer *p);
+const struct ChmWires *chm_pricer_wires(ChmPricer *p); /* of the whole mesh; NULL on a plain switch */
+
 /* What a chain of n steps loads, and how many of them communicate. The load is the pricer's, good until the next call.
  */
 const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,

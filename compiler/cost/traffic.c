@@ -530,5 +530,5 @@ void chm_traffic_of_module(ChmTraffic *t, ChmArena *arena, const ChmTopology *to
         chm_traffic_add(t, from->shape, from->dtype, from->layout, &step);
     }
     if (started)
-        t->time_s = chm_overlapped_time(arena, topo, m);
+        t->time_s = chm_overlapped_time(chm_pricer_new(arena, topo, m->mesh), m);
 }

@@ -454,7 +454,7 @@ int32_t chm_pass_schedule(ChmModule *m, const ChmPassEnv *env)
     Schedule s = {.scratch = &m->arena};
     int32_t communicate, in_a_row;
     chm_rewrite_init(&s.w, m, env, "schedule");
-    chm_loads_of_module(&s.loads, s.scratch, env->topology, m);
+    chm_loads_of_module(&s.loads, s.scratch, chm_rewrite_pricer(&s.w), m);
     read_ops(&s);
     count_ops(&s, &communicate, &in_a_row);
     if (communicate < 2)

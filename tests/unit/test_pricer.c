@@ -5,7 +5,7 @@
  */
 #include "cost/fold.h"
 #include "cost/pricer.h"
-#include "cost/wires.h"
+#include "cost/unfold.h"
 #include "random_topology.h"
 
 #define CHAIN 4
@@ -69,6 +69,31 @@ static int32_t sizes_left_out(const World *w, const ChmTopology *topo, const Cha
     return count;
 }
 
+/* Every wire and rank of the whole mesh, from the folded one; 'traffic' is of the whole. */
+static void check_unfold(const ChmTraffic *whole, const ChmMeasured *got)
+{
+    int32_t level = 0, folded_level = 0;
+    bool same = close(whole->step_time_s, got->traffic->step_time_s) &&
+                close(whole->step_wire_s, got->traffic->step_wire_s) &&
+                close(whole->step_message_s, got->traffic->step_message_s);
+    for (int32_t i = 0; i < chm_traffic_wires(whole); i++) {
+        while (whole->wires && i >= whole->wires->first[level + 1])
+            level++;
+        int32_t at = got->unfold->wire[i];
+        folded_level = 0;
+        while (at != CHM_IDLE && whole->wires && at >= got->traffic->wires->first[folded_level + 1])
+            folded_level++;
+        double want_s = chm_step_on_wire(whole, level, i);
+        same = same && (at == CHM_IDLE ? want_s <= 0 : close(want_s, chm_step_on_wire(got->traffic, folded_level, at)));
+    }
+    for (int32_t r = 0; r < whole->ranks; r++) {
+        int32_t at = got->unfold->rank[r];
+        same = same && whole->step_sent[r] == (at == CHM_IDLE ? 0 : got->traffic->step_sent[at]) &&
+               whole->step_received[r] == (at == CHM_IDLE ? 0 : got->traffic->step_received[at]);
+    }
+    CU_ASSERT(same);
+}
+
 /* Two chains by one pricer, so that forms come again, and sums over both. */
 static void test_like_rank_by_rank(void)
 {
@@ -100,6 +125,8 @@ static void test_like_rank_by_rank(void)
             for (int32_t i = 0; i < c.steps.len; i++) {
                 chm_traffic_add(&t, w.shape, dtype, at, &c.steps.at[i]);
                 chm_bill_add(&b, w.shape, dtype, at, &c.steps.at[i]);
+                ChmMeasured measured = chm_pricer_measure(p, w.shape, dtype, at, &c.steps.at[i]);
+                check_unfold(&t, &measured);
                 at = c.steps.at[i].to;
             }
             ChmPrice want = chm_traffic_price(&t), got = chm_bill_price(&b);

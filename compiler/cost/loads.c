@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost/loads.c - what each op of a module loads: measured once for each distinct op, by classes of wires and ranks.
+ */
+#include "cost/loads.h"
+
+#include "cost/unfold.h"
+
+#include <string.h>
+
+/* ---- classes: of things that have had the same figure in every op so far */
+
+typedef struct Classes {
+    ChmArena *arena;
+    int32_t n, max, things;
+    int32_t *of_thing;
+    int32_t *parent; /* the class that it was split from */
+    double *figure;  /* of the op at hand, by class */
+    bool *seen;
+} Classes;
+
+typedef struct PartKey {
+    double figure;
+    int64_t class;
+} PartKey;
+
+static void classes_init(Classes *c, ChmArena *arena, int32_t things, int32_t max)
+{
+    *c = (Classes){.arena = arena, .n = 1, .max = max, .things = things};
+    c->of_thing = CHM_NEW_ARRAY(arena, int32_t, things);
+    c->parent = CHM_NEW_ARRAY(arena, int32_t, max);
+    c->figure = CHM_NEW_ARRAY(arena, double, max);
+    c->seen = CHM_NEW_ARRAY(arena, bool, max);
+}
+
+/* The part of a class that has this figure; the class itself when no more are to be had. */
+static int32_t part_of(Classes *c, ChmMap *parts, int32_t class, double figure)
+{
+    PartKey key;
+    key.figure = figure;
+    key.class = class;
+    const int32_t *part = chm_map_get(parts, &key, sizeof key);
+    if (part)
+        return *part;
+    if (c->n == c->max)
+        return class;
+    int32_t *made = CHM_NEW(c->arena, int32_t);
+    *made = c->n++;
+    c->parent[*made] = class;
+    chm_map_put(parts, &key, sizeof key, made);
+    return *made;
+}
+
+/* Classes whose members differ in the figure are split. */
+static void refine(Classes *c, const double *figure)
+{
+    ChmMap parts;
+    chm_map_init(&parts, c->arena);
+    memset(c->seen, 0, (size_t)c->max * sizeof *c->seen);
+    for (int32_t i = 0; i < c->things; i++) {
+        int32_t class = c->of_thing[i];
+        if (c->seen[class] && !(c->figure[class] >= figure[i] && c->figure[class] <= figure[i]))
+            class = part_of(c, &parts, class, figure[i]);
+        c->of_thing[i] = class;
+        c->figure[class] = c->seen[class] && c->figure[class] > figure[i] ? c->figure[class] : figure[i];
+        c->seen[class] = true;
+    }
+}
+
+/* ---- loads */
+
+typedef struct Making {
+    ChmArena *arena;
+    ChmPricer *pricer;
+    Classes wires, ranks;
+    double *wire_s, *takes_part; /* of the op at hand */
+    ChmMap known, bodies;
+    ChmLoad **made; /* distinct */
+    int32_t nmade;
+} Making;
+
+/* Measured on the folded mesh, and from there to every wire and rank of the whole one. */
+static void read_step(Making *k, const ChmMeasured *measured)
+{
+    const ChmTraffic *t = measured->traffic;
+    const ChmUnfold *u = measured->unfold;
+    int32_t n = chm_traffic_wires(t);
+    double *folded_s = CHM_NEW_ARRAY(k->arena, double, n > t->ranks ? n : t->ranks);
+    for (int32_t i = 0, level = 0; i < n; i++) {
+        while (t->wires && i >= t->wires->first[level + 1])
+            level++;
+        folded_s[i] = chm_step_on_wire(t, level, i);
+    }
+    for (int32_t i = 0; i < k->wires.things; i++)
+        k->wire_s[i] = u->wire[i] == CHM_IDLE ? 0 : folded_s[u->wire[i]];
+    for (int32_t r = 0; r < k->ranks.things; r++) {
+        int32_t at = u->rank[r];
+        k->takes_part[r] = at != CHM_IDLE && (t->step_sent[at] > 0 || t->step_received[at] > 0);
+    }
+    refine(&k->wires, k->wire_s);
+    refine(&k->ranks, k->takes_part);
+}
+
+static ChmLoad *load_of_step(Making *k, const ChmMeasured *measured)
+{
+    const ChmTraffic *t = measured->traffic;
+    ChmLoad *load = CHM_NEW(k->arena, ChmLoad);
+    read_step(k, measured);
+    double ranks_s = t->step_message_s + t->step_reduce_s, busy_s = t->step_wire_s + ranks_s;
+    load->time_s = t->step_time_s;
+    load->busy_s = busy_s < t->step_time_s ? busy_s : t->step_time_s; /* in a pipeline they overlap as it is */
+    load->known_wires = k->wires.n;
+    load->known_ranks = k->ranks.n;
+    load->class_s = CHM_NEW_ARRAY(k->arena, double, CHM_WIRE_CLASSES + 1);
+    memcpy(load->class_s, k->wires.figure, (size_t)k->wires.n * sizeof *load->class_s);
+    load->class_s[CHM_WIRE_CLASSES] = ranks_s;
+    for (int32_t i = 0; i < k->ranks.n; i++)
+        load->ranks |= k->ranks.figure[i] > 0 ? UINT64_C(1) << i : 0;
+    return load;
+}
+
+/* Classes that were split off later have the figures of what they were split from. */
+static void finish_load(const Making *k, ChmLoad *load)
+{
+    double *share = load->class_s, ranks_s = share[CHM_WIRE_CLASSES];
+    int32_t n = k->wires.n;
+    for (int32_t i = load->known_wires; i < n; i++)
+        share[i] = share[k->wires.parent[i]];
+    share[n] = ranks_s;
+    for (int32_t i = 0; i <= n && load->busy_s > 0; i++)
+        share[i] = share[i] < load->busy_s ? share[i] / load->busy_s : 1;
+    load->share = load->busy_s > 0 ? share : NULL;
+    for (int32_t i = load->known_ranks; i < k->ranks.n; i++)
+        load->ranks |= (load->ranks >> k->ranks.parent[i] & 1) << i;
+}
+
+typedef struct Key {
+    const ChmType *from, *to;
+    ChmAttrs attrs;
+    ChmOpcode code;
+} Key;
+
+typedef struct BodyStep {
+    const ChmLayout *to;
+    int64_t code;
+} BodyStep;
+
+/* Bodies of equal steps are one pointer: given where it begins, a step is told by its code and its end. */
+static const void *intern_body(Making *k, const ChmAttrs *attrs)
+{
+    BodyStep *steps = CHM_NEW_ARRAY(k->arena, BodyStep, attrs->body_len);
+    for (int32_t i = 0; i < attrs->body_len; i++) {
+        steps[i].to = attrs->body[i].to;
+        steps[i].code = attrs->body[i].code;
+    }
+    return chm_intern_bytes(&k->bodies, steps, (size_t)attrs->body_len * sizeof *steps);
+}
+
+static Key key_of(Making *making, const ChmOp *op)
+{
+    Key k;
+    memset(&k, 0, sizeof k); /* keys are compared by their bytes, padding too */
+    memcpy(&k.attrs, &op->attrs, sizeof k.attrs);
+    if (op->attrs.body_len)
+        k.attrs.body = intern_body(making, &op->attrs);
+    k.from = op->operand->type;
+    k.to = op->result->type;
+    k.code = op->code;
+    return k;
+}
+
+static const ChmLoad *load_of_op(Making *k, const ChmOp *op)
+{
+    Key key = key_of(k, op);
+    ChmLoad *load = chm_map_get(&k->known, &key, sizeof key);
+    if (load)
+        return load;
+    ChmStep step = {op->code, op->attrs, op->result->type->layout};
+    const ChmType *from = op->operand->type;
+    ChmMeasured measured = chm_pricer_measure(k->pricer, from->shape, from->dtype, from->layout, &step);
+    load = load_of_step(k, &measured);
+    load->index = k->nmade;
+    chm_map_put(&k->known, &key, sizeof key, load);
+    k->made[k->nmade++] = load;
+    return load;
+}
+
+void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const ChmModule *m)
+{
+    Making *k = CHM_NEW(arena, Making);
+    const ChmWires *wires = chm_pricer_wires(pricer);
+    *l = (ChmLoads){0};
+    k->arena = arena;
+    k->pricer = pricer;
+    chm_map_init(&k->known, arena);
+    chm_map_init(&k->bodies, arena);
+    classes_init(&k->wires, arena, wires ? wires->first[CHM_MAX_LEVELS] : 2 * m->mesh->ranks, CHM_WIRE_CLASSES);
+    classes_init(&k->ranks, arena, m->mesh->ranks, CHM_RANK_CLASSES);
+    k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
+    k->takes_part = CHM_NEW_ARRAY(arena, double, k->ranks.things);
+    for (const ChmOp *op = m->first; op; op = op->next)
+        l->nops++;
+    l->of_op = CHM_NEW_ARRAY(arena, const ChmLoad *, l->nops);
+    k->made = CHM_NEW_ARRAY(arena, ChmLoad *, l->nops);
+    int32_t n = 0;
+    for (const ChmOp *op = m->first; op; op = op->next, n++)
+        if (chm_is_layout_op(op) && !chm_is_local(op->code))
+            l->of_op[n] = load_of_op(k, op);
+    for (int32_t i = 0; i < k->nmade; i++)
+        finish_load(k, k->made[i]);
+    l->distinct = k->nmade;
+    l->wire_classes = k->wires.n + 1;
+    l->rank_classes = k->ranks.n;
+}
