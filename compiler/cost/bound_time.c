@@ -108,15 +108,23 @@ static int64_t group_bytes(ChmArena *scratch, const ChmTopology *topo, int32_t l
     return chm_bound_units(scratch, shape, dtype, &cut_from, &cut_to, inside).worst_bytes;
 }
 
+double chm_bound_level_time(ChmArena *scratch, const ChmTopology *topo, int32_t level, const ChmShape *shape,
+                            ChmDtype dtype, const ChmLayout *from, const ChmLayout *to)
+{
+    int64_t bytes = level == 0  ? chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes
+                    : from == to ? 0
+                                 : group_bytes(scratch, topo, level - 1, shape, dtype, from, to);
+    return (double)bytes / chm_unit_bandwidth(topo, from->mesh, level);
+}
+
 ChmBound chm_bound_on(ChmArena *scratch, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                       const ChmLayout *from, const ChmLayout *to)
 {
     ChmUnitBound ranks = chm_bound_units(scratch, shape, dtype, from, to, 0);
     ChmBound b = {.worst_bytes = ranks.worst_bytes, .total_bytes = ranks.total_bytes};
     b.time_s = (double)b.worst_bytes / chm_rank_bandwidth(topo, from->mesh);
-    for (int32_t level = 1; level < topo->nlevels && from != to; level++) {
-        int64_t bytes = group_bytes(scratch, topo, level - 1, shape, dtype, from, to);
-        double time_s = (double)bytes / chm_unit_bandwidth(topo, from->mesh, level);
+    for (int32_t level = 1; level < topo->nlevels; level++) {
+        double time_s = chm_bound_level_time(scratch, topo, level, shape, dtype, from, to);
         b.time_s = time_s > b.time_s ? time_s : b.time_s;
     }
     return b;

@@ -211,15 +211,17 @@ ChmUnitBound chm_bound_units(ChmArena *scratch, const ChmShape *shape, ChmDtype 
     x.out = figures + ranks;
     chm_demand_of_one(&x);
 
-    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~inside), units = chm_seq_of_set(inside);
+    ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~inside);
+    ChmAxisSeq units = chm_seq_of_set(chm_axes_outside(from->mesh, inside));
     ChmAxisSeq many = chm_seq_of_set(from->partial & to->partial & inside); /* problems in each unit, all alike */
     int64_t present = 0, in = 0, out = 0;
     int64_t bytes = chm_sat_mul(chm_dtypes[dtype].bytes, chm_mesh_extent(from->mesh, &many));
-    for (int32_t r = 0; r < ranks; r++) {
+    int32_t nunits = (int32_t)chm_mesh_extent(from->mesh, &units);
+    for (int32_t u = 0; u < nunits; u++) {
+        int32_t r = inside ? chm_seq_offset(from->mesh, &units, u) : u;
         in = chm_max64(in, x.in[r]);
         out = chm_max64(out, x.out[r]);
-        if (!inside || chm_seq_clear(from->mesh, &units, r) == r)
-            present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
+        present += chm_present_outside(from, r, inside) || chm_present_outside(to, r, inside);
     }
     int64_t total = chm_sat_mul(x.total, bytes);
     int64_t joint = chm_share(chm_sat_mul(out, bytes), chm_mesh_extent(from->mesh, &replicas));

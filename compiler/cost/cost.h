@@ -176,6 +176,9 @@ ChmBound chm_bound_on(ChmArena *scratch, const ChmTopology *topo, const ChmShape
                       const ChmLayout *from, const ChmLayout *to);
 double chm_bound_time(ChmArena *scratch, const ChmTopology *topo, const ChmShape *shape, ChmDtype dtype,
                       const ChmLayout *from, const ChmLayout *to);
+/* By what must reach the units of one level (ranks, at level 0): the greatest of them is the above. */
+double chm_bound_level_time(ChmArena *scratch, const ChmTopology *topo, int32_t level, const ChmShape *shape,
+                            ChmDtype dtype, const ChmLayout *from, const ChmLayout *to);
 /* Bytes per second that can reach one rank, over all its wires together. */
 double chm_rank_bandwidth(const ChmTopology *topo, const ChmMesh *mesh);
 /* One source, several targets (the union of needs); each arrow must be legal, n may be 0. Targets that leave different

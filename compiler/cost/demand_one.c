@@ -117,7 +117,8 @@ void chm_demand_of_one(ChmDemand *x)
     ChmAxisSeq settled_seq = chm_seq_of_set(settled), staying = chm_seq_of_set(to->partial & ~x->inside);
     ChmAxisSeq replicas = chm_seq_of_set(chm_replicated_axes(from) & ~x->inside);
     ChmAxisSeq needers = chm_seq_of_set(spread), both_seq = chm_seq_of_set(common);
-    ChmAxisSeq inside = chm_seq_of_set(x->inside);
+    ChmAxisSeq units = chm_seq_of_set(chm_axes_outside(m, x->inside));
+    int32_t nunits = (int32_t)chm_mesh_extent(m, &units);
     int64_t classes = chm_mesh_extent(m, &settled_seq);
     /* The needers of an element may all be of one class only if no axis that tells classes apart is free for them. */
     bool confined = !((from->split | from->pinned | settled) & spread);
@@ -125,9 +126,8 @@ void chm_demand_of_one(ChmDemand *x)
 
     for (int32_t r = 0; r < m->ranks; r++)
         x->in[r] = x->out[r] = 0;
-    for (int32_t r = 0; r < m->ranks; r++) {
-        if (!is_zero_on(m, &inside, r))
-            continue;
+    for (int32_t u = 0; u < nunits; u++) {
+        int32_t r = x->inside ? chm_seq_offset(m, &units, u) : u;
         bool has = chm_present_outside(from, r, x->inside), needs = chm_present_outside(to, r, x->inside);
         Pieces p = pieces_of(x, r);
         int64_t both = has && needs ? p.both : 0;

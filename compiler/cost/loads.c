@@ -17,6 +17,8 @@ typedef struct Classes {
     int32_t *parent; /* the class that it was split from */
     double *figure;  /* of the op at hand, by class */
     bool *seen;
+    int32_t *last_part; /* split off for the op at hand, by class; 0: none */
+    double *last_figure;
 } Classes;
 
 typedef struct PartKey {
@@ -31,24 +33,36 @@ static void classes_init(Classes *c, ChmArena *arena, int32_t things, int32_t ma
     c->parent = CHM_NEW_ARRAY(arena, int32_t, max);
     c->figure = CHM_NEW_ARRAY(arena, double, max);
     c->seen = CHM_NEW_ARRAY(arena, bool, max);
+    c->last_part = CHM_NEW_ARRAY(arena, int32_t, max);
+    c->last_figure = CHM_NEW_ARRAY(arena, double, max);
 }
 
-/* The part of a class that has this figure; the class itself when no more are to be had. */
+static bool same(double a, double b)
+{
+    return a >= b && a <= b;
+}
+
+/* The part of a class that has this figure; the class itself when no more are to be had. Neighbours are often of one
+ * part. */
 static int32_t part_of(Classes *c, ChmMap *parts, int32_t class, double figure)
 {
+    if (c->last_part[class] && same(c->last_figure[class], figure))
+        return c->last_part[class];
     PartKey key;
     key.figure = figure;
     key.class = class;
-    const int32_t *part = chm_map_get(parts, &key, sizeof key);
-    if (part)
-        return *part;
-    if (c->n == c->max)
+    int32_t *part = chm_map_get(parts, &key, sizeof key);
+    if (!part && c->n == c->max)
         return class;
-    int32_t *made = CHM_NEW(c->arena, int32_t);
-    *made = c->n++;
-    c->parent[*made] = class;
-    chm_map_put(parts, &key, sizeof key, made);
-    return *made;
+    if (!part) {
+        part = CHM_NEW(c->arena, int32_t);
+        *part = c->n++;
+        c->parent[*part] = class;
+        chm_map_put(parts, &key, sizeof key, part);
+    }
+    c->last_part[class] = *part;
+    c->last_figure[class] = figure;
+    return *part;
 }
 
 /* Classes whose members differ in the figure are split. */
@@ -57,9 +71,10 @@ static void refine(Classes *c, const double *figure)
     ChmMap parts;
     chm_map_init(&parts, c->arena);
     memset(c->seen, 0, (size_t)c->max * sizeof *c->seen);
+    memset(c->last_part, 0, (size_t)c->max * sizeof *c->last_part);
     for (int32_t i = 0; i < c->things; i++) {
         int32_t class = c->of_thing[i];
-        if (c->seen[class] && !(c->figure[class] >= figure[i] && c->figure[class] <= figure[i]))
+        if (c->seen[class] && !same(c->figure[class], figure[i]))
             class = part_of(c, &parts, class, figure[i]);
         c->of_thing[i] = class;
         c->figure[class] = c->seen[class] && c->figure[class] > figure[i] ? c->figure[class] : figure[i];

@@ -71,11 +71,16 @@ static inline int32_t chm_seq_clear(const ChmMesh *m, const ChmAxisSeq *s, int32
     return base;
 }
 
+/* The axes of the mesh that are not in the set. */
+static inline ChmAxes chm_axes_outside(const ChmMesh *m, ChmAxes inside)
+{
+    return (m->naxes == CHM_MAX_AXES ? ~(ChmAxes)0 : CHM_AXIS(m->naxes) - 1) & ~inside;
+}
+
 /* Axes that have no state in l: its replicas differ in them alone. */
 static inline ChmAxes chm_replicated_axes(const ChmLayout *l)
 {
-    ChmAxes all = l->mesh->naxes == 32 ? ~(ChmAxes)0 : CHM_AXIS(l->mesh->naxes) - 1;
-    return all & ~(l->partial | l->pinned | l->split | l->mesh->trivial);
+    return chm_axes_outside(l->mesh, l->partial | l->pinned | l->split | l->mesh->trivial);
 }
 
 /* The rank, or one that differs from it in the axes 'inside', has the value. */

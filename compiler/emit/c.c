@@ -20,7 +20,8 @@ static void schedule_of(ChmC *w, ChmModule *m, ChmCSchedule *s)
     chm_module_print(m, &text);
     s->hash = chm_hash(CHM_HASH_SEED, chm_out_text(&text), text.len);
     chm_buffers_plan(w->arena, m, &s->buffers);
-    s->price = chm_pricer_module(w->job->pricer, m);
+    if (w->job->driver) /* which prints it */
+        s->price = chm_pricer_module(w->job->pricer, m);
 }
 
 /* The signature is the plan's: a schedule that needs less of its inputs is called alike. */

@@ -336,12 +336,21 @@ static Least least_exchange(Search *s, State *from, State *to)
     if (senders > 0 && all / senders > worst)
         worst = all / senders;
     int64_t bytes = chm_dtypes[s->dtype].bytes;
-    Least least = {(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
-    if (s->scratch.wires) { /* what must come over the slow wires as well: there an exchange takes longer to price */
-        double time_s = chm_bound_time(s->arena, s->topology, s->space->shape, s->dtype, from->layout, to->layout);
-        least.time_s = time_s > least.time_s ? time_s : least.time_s;
+    return (Least){(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
+}
+
+/* Is the exchange hopeless by what must come over the wires of some level, the slow ones first? Then its price, which
+ * takes longer, need not be known. */
+static bool hopeless_by_levels(Search *s, const State *to, int64_t total_bytes, int64_t ops)
+{
+    const Label *at = s->at;
+    for (int32_t level = s->scratch.wires ? s->topology->nlevels - 1 : -1; level >= 0; level--) {
+        double least_s = chm_bound_level_time(s->arena, s->topology, level, s->space->shape, s->dtype,
+                                              at->state->layout, to->layout);
+        if (hopeless(s, at->time_s + to->rest_s + least_s, total_bytes, ops))
+            return true;
     }
-    return least;
+    return false;
 }
 
 /* Counts the work of pricing an exchange; false when that is more than is left. */
@@ -375,7 +384,8 @@ static void consider_exchanges(Search *s)
             continue;
         s->work += s->scratch.ranks / 8;
         Least least = least_exchange(s, at->state, state);
-        if (hopeless(s, at->time_s + state->rest_s + least.time_s, at->total_bytes + more + least.total_bytes, ops))
+        more += at->total_bytes + least.total_bytes;
+        if (hopeless(s, at->time_s + state->rest_s + least.time_s, more, ops) || hopeless_by_levels(s, state, more, ops))
             continue;
         ChmStep step = chm_arrow_exchange(at->state->layout, to);
         consider(s, &step);
