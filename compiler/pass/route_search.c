@@ -36,6 +36,7 @@ struct Label {
 
 typedef struct Search {
     ChmArena *arena;
+    ChmPricer *pricer;
     const ChmTopology *topology;
     const RouteSpace *space;
     ChmDtype dtype;
@@ -45,7 +46,9 @@ typedef struct Search {
     Label *best;
     int64_t best_worst; /* its worst-rank traffic */
     Label *at;          /* being expanded */
-    ChmTraffic scratch;
+    ChmBill bill; /* by rank: of the label being made */
+    int32_t ranks;
+    bool wires; /* other than ranks' own */
     double weight;         /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
     int64_t least_worst;   /* no way has less worst-rank traffic */
     double rank_bandwidth; /* of all wires into a rank */
@@ -116,7 +119,7 @@ static int compare_labels(const Label *a, const Label *b, int32_t ranks)
  * chunks, where it is the ranks' bytes that count. */
 static bool dominates(const Search *s, const Label *a, const Label *b)
 {
-    int32_t ranks = s->scratch.ranks;
+    int32_t ranks = s->ranks;
     int c = compare_times(a->time_s, b->time_s);
     if (c > 0 || (c < 0 && s->slack == 0))
         return c < 0;
@@ -234,52 +237,52 @@ static bool enters(Search *s, State *state, const Label *l)
     return false;
 }
 
-/* Makes the scratch traffic what it was at a label. */
-static void load_scratch(Search *s, const Label *l)
+/* Makes the bill what it was at a label. */
+static void load_bill(Search *s, const Label *l)
 {
-    size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
-    memcpy(s->scratch.sent, l->sent, bytes);
-    memcpy(s->scratch.received, l->received, bytes);
-    s->scratch.total_sent = l->total_bytes;
-    s->scratch.messages = l->messages;
-    s->scratch.ops = l->ops;
-    s->scratch.time_s = l->time_s;
+    size_t bytes = sizeof(int64_t) * (size_t)s->ranks;
+    memcpy(s->bill.sent, l->sent, bytes);
+    memcpy(s->bill.received, l->received, bytes);
+    s->bill.total_sent = l->total_bytes;
+    s->bill.messages = l->messages;
+    s->bill.ops = l->ops;
+    s->bill.time_s = l->time_s;
 }
 
 static void set_best(Search *s, Label *l)
 {
     s->best = l;
-    s->best_worst = worst_bytes(l, s->scratch.ranks);
+    s->best_worst = worst_bytes(l, s->ranks);
 }
 
 static void consider(void *user, const ChmStep *step)
 {
     Search *s = user;
     const Label *parent = s->at;
-    s->work += s->scratch.ranks;
+    s->work += s->ranks;
     if (chm_is_exchange(step->code))
         s->work += chm_exchange_visits(s->topology, s->space->shape, parent->state->layout, step->to) / 8;
-    load_scratch(s, parent);
-    chm_traffic_add(&s->scratch, s->space->shape, s->dtype, parent->state->layout, step);
+    load_bill(s, parent);
+    chm_bill_add(&s->bill, s->space->shape, s->dtype, parent->state->layout, step);
     State *state = state_of(s, step->to);
     bool arrived = step->to == s->space->to;
-    if (!arrived && hopeless(s, s->scratch.time_s + state->rest_s, s->scratch.total_sent + state->rest_bytes,
-                             s->scratch.ops + ops_to_come(state)))
+    if (!arrived && hopeless(s, s->bill.time_s + state->rest_s, s->bill.total_sent + state->rest_bytes,
+                             s->bill.ops + ops_to_come(state)))
         return;
     Label draft = {.state = state,
                    .parent = parent,
                    .step = *step,
-                   .time_s = s->scratch.time_s,
-                   .total_bytes = s->scratch.total_sent,
-                   .messages = s->scratch.messages,
+                   .time_s = s->bill.time_s,
+                   .total_bytes = s->bill.total_sent,
+                   .messages = s->bill.messages,
                    .length = parent->length + 1,
-                   .ops = s->scratch.ops,
-                   .sent = s->scratch.sent,
-                   .received = s->scratch.received};
+                   .ops = s->bill.ops,
+                   .sent = s->bill.sent,
+                   .received = s->bill.received};
     bool all_arrive = arrived && s->slack > 0;
     if (all_arrive ? s->arrived.len == CHM_ROUTE_ARRIVALS : !enters(s, state, &draft))
         return;
-    size_t bytes = sizeof(int64_t) * (size_t)s->scratch.ranks;
+    size_t bytes = sizeof(int64_t) * (size_t)s->ranks;
     Label *l = chm_arena_copy(s->arena, &draft, sizeof draft);
     l->number = ++s->labels;
     l->sent = chm_arena_copy(s->arena, draft.sent, bytes);
@@ -289,7 +292,7 @@ static void consider(void *user, const ChmStep *step)
     else
         CHM_PUSH(s->arena, &state->labels, l);
     if (arrived) {
-        if (!s->best || compare_labels(l, s->best, s->scratch.ranks) < 0)
+        if (!s->best || compare_labels(l, s->best, s->ranks) < 0)
             set_best(s, l);
     } else {
         heap_push(s, l);
@@ -302,8 +305,8 @@ static void consider(void *user, const ChmStep *step)
 static const ChmBox *boxes_of(Search *s, State *state)
 {
     if (!state->boxes) {
-        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->scratch.ranks);
-        for (int32_t r = 0; r < s->scratch.ranks; r++) {
+        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->ranks);
+        for (int32_t r = 0; r < s->ranks; r++) {
             state->boxes[r].ndims = s->space->shape->ndims;
             if (chm_layout_present(state->layout, r))
                 chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
@@ -324,7 +327,7 @@ static Least least_exchange(Search *s, State *from, State *to)
     const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
     bool same_sums = from->layout->partial == to->layout->partial;
     int64_t worst = 0, all = 0, senders = 0;
-    for (int32_t r = 0; r < s->scratch.ranks; r++) {
+    for (int32_t r = 0; r < s->ranks; r++) {
         ChmBox both;
         int64_t lacks = chm_box_elems(&need[r]);
         senders += chm_box_elems(&have[r]) > 0;
@@ -344,7 +347,7 @@ static Least least_exchange(Search *s, State *from, State *to)
 static bool hopeless_by_levels(Search *s, const State *to, int64_t total_bytes, int64_t ops)
 {
     const Label *at = s->at;
-    for (int32_t level = s->scratch.wires ? s->topology->nlevels - 1 : -1; level >= 0; level--) {
+    for (int32_t level = s->wires ? s->topology->nlevels - 1 : -1; level >= 0; level--) {
         double least_s = chm_bound_level_time(s->arena, s->topology, level, s->space->shape, s->dtype,
                                               at->state->layout, to->layout);
         if (hopeless(s, at->time_s + to->rest_s + least_s, total_bytes, ops))
@@ -382,7 +385,7 @@ static void consider_exchanges(Search *s)
         int64_t more = state->rest_bytes, ops = at->ops + weight + ops_to_come(state);
         if (hopeless(s, at->time_s + state->rest_s, at->total_bytes + more, ops))
             continue;
-        s->work += s->scratch.ranks / 8;
+        s->work += s->ranks / 8;
         Least least = least_exchange(s, at->state, state);
         more += at->total_bytes + least.total_bytes;
         if (hopeless(s, at->time_s + state->rest_s + least.time_s, more, ops) || hopeless_by_levels(s, state, more, ops))
@@ -427,13 +430,16 @@ static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
     chm_map_init(&s->states, s->arena);
-    chm_traffic_init(&s->scratch, s->arena, s->topology, space->from->mesh);
+    s->ranks = space->from->mesh->ranks;
+    s->wires = !chm_topology_is_plain(s->topology);
+    chm_bill_init(&s->bill, s->pricer);
+    chm_bill_by_rank(&s->bill);
     s->rank_bandwidth = chm_rank_bandwidth(s->topology, space->from->mesh);
     Label *start = CHM_NEW(s->arena, Label);
     start->state = state_of(s, space->from);
     s->least_worst = chm_bound_arrow(s->arena, space->shape, s->dtype, space->from, space->to);
-    start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
-    start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->scratch.ranks);
+    start->sent = CHM_NEW_ARRAY(s->arena, int64_t, s->ranks);
+    start->received = CHM_NEW_ARRAY(s->arena, int64_t, s->ranks);
     CHM_PUSH(s->arena, &start->state->labels, start);
     consider_way(s, start, known);
     if (s->slack == 0 && !route_layouts(space, s->arena, CHM_ROUTE_MAX_LAYOUTS, &s->stops)) {
@@ -482,6 +488,7 @@ static ChmSteps steps_of(const Search *s, const Label *l)
 static Search search_of(const RouteAsk *ask, double weight, int64_t max_work)
 {
     return (Search){.arena = ask->arena,
+                    .pricer = ask->pricer,
                     .topology = ask->topology,
                     .space = ask->space,
                     .dtype = ask->dtype,

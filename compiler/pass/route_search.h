@@ -16,6 +16,7 @@
 
 typedef struct RouteAsk {
     ChmArena *arena; /* of the search and of what it finds */
+    ChmPricer *pricer; /* on the machine, for the space's mesh */
     const ChmTopology *topology;
     const RouteSpace *space;
     ChmDtype dtype;

@@ -40,7 +40,7 @@ static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *sp
     ChmSteps steps = {0};
     ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
-    RouteAsk ask = {scratch, topology, space, dtype, exchanges};
+    RouteAsk ask = {scratch, chm_pricer_new(scratch, topology, space->from->mesh), topology, space, dtype, exchanges};
     /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
     (void)route_search(&ask, 5.0, &steps);
     route->exact = route_search(&ask, 1.0, &steps);
@@ -241,11 +241,12 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
     ChmSteps baseline = {0};
     RouteWays found = {0};
     ChmCutter cutter;
-    RouteAsk ask = {scratch, place->machine, space, dtype, true};
+    ChmPricer *pricer = chm_pricer_new(scratch, place->machine, space->from->mesh);
+    RouteAsk ask = {scratch, pricer, place->machine, space, dtype, true};
     size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
     chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
     route_search_wide(&ask, &baseline, &found);
-    chm_cutter_init(&cutter, chm_pricer_new(scratch, place->machine, space->from->mesh), chunks);
+    chm_cutter_init(&cutter, pricer, chunks);
     for (int32_t i = 0; i < found.len; i++) {
         const ChmSteps *steps = &found.at[i];
         Met met = {.way.steps = *steps};
