@@ -111,7 +111,7 @@ static int64_t group_bytes(ChmArena *scratch, const ChmTopology *topo, int32_t l
 double chm_bound_level_time(ChmArena *scratch, const ChmTopology *topo, int32_t level, const ChmShape *shape,
                             ChmDtype dtype, const ChmLayout *from, const ChmLayout *to)
 {
-    int64_t bytes = level == 0  ? chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes
+    int64_t bytes = level == 0   ? chm_bound_units(scratch, shape, dtype, from, to, 0).worst_bytes
                     : from == to ? 0
                                  : group_bytes(scratch, topo, level - 1, shape, dtype, from, to);
     return (double)bytes / chm_unit_bandwidth(topo, from->mesh, level);

@@ -74,9 +74,10 @@ static void refine(Classes *c, const double *figure)
     memset(c->last_part, 0, (size_t)c->max * sizeof *c->last_part);
     for (int32_t i = 0; i < c->things; i++) {
         int32_t class = c->of_thing[i];
-        if (c->seen[class] && !same(c->figure[class], figure[i]))
-            class = part_of(c, &parts, class, figure[i]);
-        c->of_thing[i] = class;
+        if (c->seen[class] && same(c->figure[class], figure[i]))
+            continue;
+        if (c->seen[class])
+            class = c->of_thing[i] = part_of(c, &parts, class, figure[i]);
         c->figure[class] = c->seen[class] && c->figure[class] > figure[i] ? c->figure[class] : figure[i];
         c->seen[class] = true;
     }
@@ -84,24 +85,23 @@ static void refine(Classes *c, const double *figure)
 
 /* ---- loads */
 
-typedef struct Making {
+/* Of the ops of a module; it lives with the pricer. */
+struct ChmLoadBook {
     ChmArena *arena;
     ChmPricer *pricer;
     Classes wires, ranks;
-    double *wire_s, *takes_part; /* of the op at hand */
+    double *wire_s, *folded_s, *takes_part; /* of the op at hand */
     ChmMap known, bodies;
-    ChmLoad **made; /* distinct */
-    int32_t nmade;
-} Making;
+    CHM_VEC(ChmLoad *) made; /* distinct */
+};
 
 /* Measured on the folded mesh, and from there to every wire and rank of the whole one. */
-static void read_step(Making *k, const ChmMeasured *measured)
+static void read_step(ChmLoadBook *k, const ChmMeasured *measured)
 {
     const ChmTraffic *t = measured->traffic;
     const ChmUnfold *u = measured->unfold;
-    int32_t n = chm_traffic_wires(t);
-    double *folded_s = CHM_NEW_ARRAY(k->arena, double, n > t->ranks ? n : t->ranks);
-    for (int32_t i = 0, level = 0; i < n; i++) {
+    double *folded_s = k->folded_s; /* no more of them than of the whole mesh */
+    for (int32_t i = 0, level = 0; i < chm_traffic_wires(t); i++) {
         while (t->wires && i >= t->wires->first[level + 1])
             level++;
         folded_s[i] = chm_step_on_wire(t, level, i);
@@ -116,7 +116,7 @@ static void read_step(Making *k, const ChmMeasured *measured)
     refine(&k->ranks, k->takes_part);
 }
 
-static ChmLoad *load_of_step(Making *k, const ChmMeasured *measured)
+static ChmLoad *load_of_step(ChmLoadBook *k, const ChmMeasured *measured)
 {
     const ChmTraffic *t = measured->traffic;
     ChmLoad *load = CHM_NEW(k->arena, ChmLoad);
@@ -135,7 +135,7 @@ static ChmLoad *load_of_step(Making *k, const ChmMeasured *measured)
 }
 
 /* Classes that were split off later have the figures of what they were split from. */
-static void finish_load(const Making *k, ChmLoad *load)
+static void finish_load(const ChmLoadBook *k, ChmLoad *load)
 {
     double *share = load->class_s, ranks_s = share[CHM_WIRE_CLASSES];
     int32_t n = k->wires.n;
@@ -161,7 +161,7 @@ typedef struct BodyStep {
 } BodyStep;
 
 /* Bodies of equal steps are one pointer: given where it begins, a step is told by its code and its end. */
-static const void *intern_body(Making *k, const ChmAttrs *attrs)
+static const void *intern_body(ChmLoadBook *k, const ChmAttrs *attrs)
 {
     BodyStep *steps = CHM_NEW_ARRAY(k->arena, BodyStep, attrs->body_len);
     for (int32_t i = 0; i < attrs->body_len; i++) {
@@ -171,7 +171,7 @@ static const void *intern_body(Making *k, const ChmAttrs *attrs)
     return chm_intern_bytes(&k->bodies, steps, (size_t)attrs->body_len * sizeof *steps);
 }
 
-static Key key_of(Making *making, const ChmOp *op)
+static Key key_of(ChmLoadBook *making, const ChmOp *op)
 {
     Key k;
     memset(&k, 0, sizeof k); /* keys are compared by their bytes, padding too */
@@ -184,27 +184,34 @@ static Key key_of(Making *making, const ChmOp *op)
     return k;
 }
 
-static const ChmLoad *load_of_op(Making *k, const ChmOp *op)
+static const ChmLoad *find_load(ChmLoadBook *k, const ChmOp *op)
 {
     Key key = key_of(k, op);
-    ChmLoad *load = chm_map_get(&k->known, &key, sizeof key);
-    if (load)
-        return load;
+    return chm_map_get(&k->known, &key, sizeof key);
+}
+
+static void make_load(ChmLoadBook *k, const ChmOp *op)
+{
+    Key key = key_of(k, op);
     ChmStep step = {op->code, op->attrs, op->result->type->layout};
     const ChmType *from = op->operand->type;
     ChmMeasured measured = chm_pricer_measure(k->pricer, from->shape, from->dtype, from->layout, &step);
-    load = load_of_step(k, &measured);
-    load->index = k->nmade;
+    ChmLoad *load = load_of_step(k, &measured);
+    load->index = k->made.len;
     chm_map_put(&k->known, &key, sizeof key, load);
-    k->made[k->nmade++] = load;
-    return load;
+    CHM_PUSH(k->arena, &k->made, load);
 }
 
-void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const ChmModule *m)
+static bool is_loading(const ChmOp *op)
 {
-    Making *k = CHM_NEW(arena, Making);
+    return chm_is_layout_op(op) && !chm_is_local(op->code);
+}
+
+static ChmLoadBook *make_book(ChmPricer *pricer, const ChmModule *m)
+{
+    ChmArena *arena = chm_pricer_arena(pricer);
+    ChmLoadBook *k = CHM_NEW(arena, ChmLoadBook);
     const ChmWires *wires = chm_pricer_wires(pricer);
-    *l = (ChmLoads){0};
     k->arena = arena;
     k->pricer = pricer;
     chm_map_init(&k->known, arena);
@@ -212,18 +219,36 @@ void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const 
     classes_init(&k->wires, arena, wires ? wires->first[CHM_MAX_LEVELS] : 2 * m->mesh->ranks, CHM_WIRE_CLASSES);
     classes_init(&k->ranks, arena, m->mesh->ranks, CHM_RANK_CLASSES);
     k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
+    k->folded_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
     k->takes_part = CHM_NEW_ARRAY(arena, double, k->ranks.things);
+    for (const ChmOp *op = m->first; op; op = op->next)
+        if (is_loading(op) && !find_load(k, op))
+            make_load(k, op);
+    for (int32_t i = 0; i < k->made.len; i++)
+        finish_load(k, k->made.at[i]);
+    return k;
+}
+
+static bool covers(ChmLoadBook *k, const ChmModule *m)
+{
+    for (const ChmOp *op = m->first; op; op = op->next)
+        if (is_loading(op) && !find_load(k, op))
+            return false;
+    return true;
+}
+
+void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const ChmModule *m)
+{
+    ChmLoadBook **book = chm_pricer_book(pricer);
+    if (!*book || !covers(*book, m)) /* a module and what 'schedule' makes of it have the same */
+        *book = make_book(pricer, m);
+    *l = (ChmLoads){.distinct = (*book)->made.len, .wire_classes = (*book)->wires.n + 1};
+    l->rank_classes = (*book)->ranks.n;
     for (const ChmOp *op = m->first; op; op = op->next)
         l->nops++;
     l->of_op = CHM_NEW_ARRAY(arena, const ChmLoad *, l->nops);
-    k->made = CHM_NEW_ARRAY(arena, ChmLoad *, l->nops);
     int32_t n = 0;
     for (const ChmOp *op = m->first; op; op = op->next, n++)
-        if (chm_is_layout_op(op) && !chm_is_local(op->code))
-            l->of_op[n] = load_of_op(k, op);
-    for (int32_t i = 0; i < k->nmade; i++)
-        finish_load(k, k->made[i]);
-    l->distinct = k->nmade;
-    l->wire_classes = k->wires.n + 1;
-    l->rank_classes = k->ranks.n;
+        if (is_loading(op))
+            l->of_op[n] = find_load(*book, op);
 }

@@ -29,7 +29,8 @@ typedef struct ChmLoads {
     const ChmLoad **of_op; /* in program order; NULL for what communicates nothing */
     int32_t nops, distinct, wire_classes, rank_classes;
 } ChmLoads;
-/* Measures each distinct op once, on its folded mesh: O(ops + distinct ops * (what that takes + wires + ranks)). */
+/* Measures each distinct op once, on its folded mesh, and not again when the pricer's last module had all of them:
+ * O(ops + distinct ops * (what that takes + wires + ranks)). The loads are the pricer's. */
 void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const ChmModule *m);
 
 #endif

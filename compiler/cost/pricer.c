@@ -42,11 +42,12 @@ struct ChmPricer {
     const ChmWires *wires; /* of the whole mesh; made when they are first asked for */
     ChmMap machines;       /* by the sets of axes kept and pinned */
     ChmMap unfolds;        /* by those and where they are pinned */
-    ChmMap figures;  /* by the form of the change: put_form */
+    ChmMap figures;        /* by the form of the change: put_form */
     CHM_VEC(unsigned char) form;
     CHM_VEC(ChmLayout) layouts; /* storage of the chain at hand */
     CHM_VEC(ChmStep) steps;
     ChmBill bill; /* of chm_pricer_steps and _module */
+    ChmLoadBook *book;
 };
 
 ChmPricer *chm_pricer_new(ChmArena *arena, const ChmTopology *topo, const ChmMesh *mesh)
@@ -130,6 +131,11 @@ static void fold_chain(ChmPricer *p, const ChmShape *shape, const ChmLayout *fro
 ChmArena *chm_pricer_arena(const ChmPricer *p)
 {
     return p->arena;
+}
+
+ChmLoadBook **chm_pricer_book(ChmPricer *p)
+{
+    return &p->book;
 }
 
 const ChmWires *chm_pricer_wires(ChmPricer *p)

@@ -10,6 +10,7 @@
 #include "cost/cost.h"
 
 typedef struct ChmPricer ChmPricer;
+typedef struct ChmLoadBook ChmLoadBook; /* loads.c */
 
 /* Lives in the arena, and keeps there what it measures. The topology must fit the mesh, and both outlive it. */
 ChmPricer *chm_pricer_new(ChmArena *arena, const ChmTopology *topo, const ChmMesh *mesh);
@@ -50,6 +51,7 @@ typedef struct ChmMeasured {
 ChmMeasured chm_pricer_measure(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                                const ChmStep *step);
 ChmArena *chm_pricer_arena(const ChmPricer *p);
+ChmLoadBook **chm_pricer_book(ChmPricer *p);           /* for loads.c to keep; NULL at first */
 const struct ChmWires *chm_pricer_wires(ChmPricer *p); /* of the whole mesh; NULL on a plain switch */
 
 /* What a chain of n steps loads, and how many of them communicate. The load is the pricer's, good until the next call.

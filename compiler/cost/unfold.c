@@ -28,8 +28,8 @@ static int32_t *unfold_ranks(ChmArena *arena, const ChmFold *f)
 
 /* The wires of a switch level: two to each rank, or to each unit that shares them. Of a grid: two to each unit and
  * dimension. */
-static void unfold_level(ChmUnfold *u, const ChmTopology *topo, const ChmWires *w, const ChmWires *folded, int32_t level,
-                         int32_t ranks)
+static void unfold_level(ChmUnfold *u, const ChmTopology *topo, const ChmWires *w, const ChmWires *folded,
+                         int32_t level, int32_t ranks)
 {
     const ChmLevel *l = &topo->level[level];
     bool grid = l->kind != CHM_LEVEL_SWITCH, by_unit = grid || (level > 0 && l->shared);

@@ -4,7 +4,8 @@
 int64_t chm_block_begin(int64_t n, int64_t k, int64_t b)
 {
     /* b*n/k with n = q*k + r: both products stay small, since b, r and k are below 2^31. */
-    return b * (n / k) + b * (n % k) / k;
+    int64_t q = n / k, r = n % k;
+    return r ? b * q + b * r / k : b * q; /* the searches ask millions of times, mostly where it is even */
 }
 
 int64_t chm_box_elems(const ChmBox *b)
@@ -53,15 +54,13 @@ void chm_layout_box(const ChmShape *s, const ChmLayout *l, int32_t rank, ChmBox 
 {
     out->ndims = s->ndims;
     for (int32_t d = 0; d < s->ndims; d++) {
-        int64_t n = s->dim_size[d];
         out->lo[d] = 0;
-        out->hi[d] = n;
+        out->hi[d] = s->dim_size[d];
         if (l->dim[d].len == 0)
             continue;
         int64_t k = chm_layout_block_count(l, d), b = chm_layout_block_index(l, rank, d);
-        bool even = n % k == 0; /* the common case, and the searches ask millions of times */
-        out->lo[d] = even ? b * (n / k) : chm_block_begin(n, k, b);
-        out->hi[d] = even ? (b + 1) * (n / k) : chm_block_begin(n, k, b + 1);
+        out->lo[d] = chm_block_begin(s->dim_size[d], k, b);
+        out->hi[d] = chm_block_begin(s->dim_size[d], k, b + 1);
     }
 }
 

@@ -15,7 +15,8 @@ typedef struct State {
     const ChmLayout *layout;
     double rest_s;      /* no way from here to the target takes less, */
     int64_t rest_bytes; /* nor sends less in all */
-    ChmBox *boxes;      /* by rank, or NULL */
+    ChmBox *boxes;      /* by rank, or NULL, */
+    int64_t *elems;     /* and their sizes */
     CHM_VEC(Label *) labels;
 } State;
 
@@ -46,9 +47,9 @@ typedef struct Search {
     Label *best;
     int64_t best_worst; /* its worst-rank traffic */
     Label *at;          /* being expanded */
-    ChmBill bill; /* by rank: of the label being made */
+    ChmBill bill;       /* by rank: of the label being made */
     int32_t ranks;
-    bool wires; /* other than ranks' own */
+    bool wires;            /* other than ranks' own */
     double weight;         /* of the bound in the order of expansion: 1 for A*, more to reach some way soon */
     int64_t least_worst;   /* no way has less worst-rank traffic */
     double rank_bandwidth; /* of all wires into a rank */
@@ -302,17 +303,19 @@ static void consider(void *user, const ChmStep *step)
 /* ---- exchanges */
 
 /* The boxes of a layout by rank; empty where it is absent. Kept with the state: they are asked for again and again. */
-static const ChmBox *boxes_of(Search *s, State *state)
+static void make_boxes(Search *s, State *state)
 {
-    if (!state->boxes) {
-        state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->ranks);
-        for (int32_t r = 0; r < s->ranks; r++) {
-            state->boxes[r].ndims = s->space->shape->ndims;
-            if (chm_layout_present(state->layout, r))
-                chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
-        }
+    if (state->boxes)
+        return;
+    state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->ranks);
+    state->elems = CHM_NEW_ARRAY(s->arena, int64_t, s->ranks);
+    for (int32_t r = 0; r < s->ranks; r++) {
+        state->boxes[r].ndims = s->space->shape->ndims;
+        if (!chm_layout_present(state->layout, r))
+            continue;
+        chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
+        state->elems[r] = chm_box_elems(&state->boxes[r]);
     }
-    return state->boxes;
 }
 
 typedef struct Least {
@@ -324,14 +327,15 @@ typedef struct Least {
  * send. Cheap, to spare most of the exact prices. */
 static Least least_exchange(Search *s, State *from, State *to)
 {
-    const ChmBox *have = boxes_of(s, from), *need = boxes_of(s, to);
+    make_boxes(s, from);
+    make_boxes(s, to);
     bool same_sums = from->layout->partial == to->layout->partial;
     int64_t worst = 0, all = 0, senders = 0;
     for (int32_t r = 0; r < s->ranks; r++) {
         ChmBox both;
-        int64_t lacks = chm_box_elems(&need[r]);
-        senders += chm_box_elems(&have[r]) > 0;
-        if (same_sums && lacks > 0 && chm_box_meet(&need[r], &have[r], &both))
+        int64_t lacks = to->elems[r];
+        senders += from->elems[r] > 0;
+        if (same_sums && lacks > 0 && chm_box_meet(&to->boxes[r], &from->boxes[r], &both))
             lacks -= chm_box_elems(&both);
         worst = lacks > worst ? lacks : worst;
         all += lacks;
@@ -388,7 +392,8 @@ static void consider_exchanges(Search *s)
         s->work += s->ranks / 8;
         Least least = least_exchange(s, at->state, state);
         more += at->total_bytes + least.total_bytes;
-        if (hopeless(s, at->time_s + state->rest_s + least.time_s, more, ops) || hopeless_by_levels(s, state, more, ops))
+        if (hopeless(s, at->time_s + state->rest_s + least.time_s, more, ops) ||
+            hopeless_by_levels(s, state, more, ops))
             continue;
         ChmStep step = chm_arrow_exchange(at->state->layout, to);
         consider(s, &step);

@@ -15,7 +15,7 @@
 #define CHM_ROUTE_ARRIVALS 48     /* ways to the target that are looked at */
 
 typedef struct RouteAsk {
-    ChmArena *arena; /* of the search and of what it finds */
+    ChmArena *arena;   /* of the search and of what it finds */
     ChmPricer *pricer; /* on the machine, for the space's mesh */
     const ChmTopology *topology;
     const RouteSpace *space;
