@@ -20,6 +20,27 @@ void chm_map_init(ChmMap *m, ChmArena *arena)
     *m = (ChmMap){.arena = arena};
 }
 
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15); /* the golden ratio, odd: bits spread upwards, */
+    return h ^ h >> 32;                            /* and back to the low ones, which choose the slot */
+}
+
+/* Eight bytes at a time: keys are records, and slots are looked up more than anything else. Not for anything that leaves
+ * the process, unlike chm_hash: it depends on the order of bytes in a word. */
+static uint64_t hash_of(const void *key, size_t n)
+{
+    const unsigned char *p = key;
+    uint64_t h = CHM_HASH_SEED ^ n, word;
+    for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = mix(h, word);
+    }
+    word = 0;
+    memcpy(&word, p, n);
+    return mix(h, word);
+}
+
 /* The key's slot, or the free slot where it belongs. */
 static ChmMapSlot *find_slot(ChmMapSlot *slots, size_t cap, uint64_t hash, const void *key, size_t key_bytes)
 {
@@ -62,12 +83,12 @@ static void insert(ChmMap *m, uint64_t hash, const void *key, size_t key_bytes, 
 
 void *chm_map_get(const ChmMap *m, const void *key, size_t key_bytes)
 {
-    return lookup(m, chm_hash(CHM_HASH_SEED, key, key_bytes), key, key_bytes);
+    return lookup(m, hash_of(key, key_bytes), key, key_bytes);
 }
 
 void chm_map_put(ChmMap *m, const void *key, size_t key_bytes, void *value)
 {
-    uint64_t hash = chm_hash(CHM_HASH_SEED, key, key_bytes);
+    uint64_t hash = hash_of(key, key_bytes);
     if (lookup(m, hash, key, key_bytes))
         find_slot(m->slots, m->cap, hash, key, key_bytes)->value = value;
     else
@@ -76,7 +97,7 @@ void chm_map_put(ChmMap *m, const void *key, size_t key_bytes, void *value)
 
 const char *chm_intern(ChmMap *strings, const char *s, size_t n)
 {
-    uint64_t hash = chm_hash(CHM_HASH_SEED, s, n);
+    uint64_t hash = hash_of(s, n);
     char *known = lookup(strings, hash, s, n);
     if (!known) {
         known = chm_arena_strndup(strings->arena, s, n);
@@ -92,7 +113,7 @@ const char *chm_intern_str(ChmMap *strings, const char *s)
 
 const void *chm_intern_bytes(ChmMap *m, const void *record, size_t bytes)
 {
-    uint64_t hash = chm_hash(CHM_HASH_SEED, record, bytes);
+    uint64_t hash = hash_of(record, bytes);
     void *known = lookup(m, hash, record, bytes);
     if (!known) {
         known = chm_arena_copy(m->arena, record, bytes);

@@ -181,8 +181,10 @@ ChmMeasured chm_pricer_measure(ChmPricer *p, const ChmShape *shape, ChmDtype dty
 
 static void put_bytes(ChmPricer *p, const void *bytes, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        CHM_PUSH(p->arena, &p->form, ((const unsigned char *)bytes)[i]);
+    while ((size_t)(p->form.cap - p->form.len) < n)
+        p->form.at = chm_vec_grow(p->arena, p->form.at, &p->form.cap, p->form.len, 1);
+    memcpy(p->form.at + p->form.len, bytes, n);
+    p->form.len += (int32_t)n;
 }
 
 static void put_int(ChmPricer *p, int64_t n)

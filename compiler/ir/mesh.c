@@ -58,8 +58,8 @@ void chm_seq_push(ChmAxisSeq *s, int32_t axis)
 ChmAxisSeq chm_seq_of_set(ChmAxes set)
 {
     ChmAxisSeq s = {0};
-    for (int32_t i = 0; i < CHM_MAX_AXES; i++)
-        if (set & CHM_AXIS(i))
+    for (int32_t i = 0; set; i++, set >>= 1)
+        if (set & 1)
             chm_seq_push(&s, i);
     return s;
 }
