@@ -17,6 +17,7 @@ typedef struct State {
     int64_t rest_bytes; /* nor sends less in all */
     ChmBox *boxes;      /* by rank, or NULL, */
     int64_t *elems;     /* and their sizes */
+    int32_t search;     /* of the labels */
     CHM_VEC(Label *) labels;
 } State;
 
@@ -41,7 +42,7 @@ typedef struct Search {
     const ChmTopology *topology;
     const RouteSpace *space;
     ChmDtype dtype;
-    ChmMap states; /* by layout pointer */
+    RouteMemory *memory;
     RouteLayouts stops;
     CHM_VEC(Label *) heap; /* least time + rest first, then first come */
     Label *best;
@@ -182,14 +183,18 @@ static Label *heap_pop(Search *s)
 
 static State *state_of(Search *s, const ChmLayout *layout)
 {
-    State *state = chm_map_get(&s->states, &layout, sizeof layout);
+    State *state = chm_map_get(&s->memory->states, &layout, sizeof layout);
     if (!state) {
         state = CHM_NEW(s->arena, State);
         state->layout = layout;
         ChmBound rest = chm_bound_on(s->arena, s->topology, s->space->shape, s->dtype, layout, s->space->to);
         state->rest_s = rest.time_s;
         state->rest_bytes = rest.total_bytes;
-        chm_map_put(&s->states, &layout, sizeof layout, state);
+        chm_map_put(&s->memory->states, &layout, sizeof layout, state);
+    }
+    if (state->search != s->memory->searches) { /* labels of an earlier search */
+        state->search = s->memory->searches;
+        state->labels.len = 0;
     }
     return state;
 }
@@ -346,14 +351,30 @@ static Least least_exchange(Search *s, State *from, State *to)
     return (Least){(double)(worst * bytes) / s->rank_bandwidth, all * bytes};
 }
 
+typedef struct LevelKey {
+    const ChmLayout *from, *to;
+    int64_t level;
+} LevelKey;
+
+static double level_time(Search *s, const ChmLayout *from, const ChmLayout *to, int32_t level)
+{
+    LevelKey key = {from, to, level};
+    double *time_s = chm_map_get(&s->memory->levels, &key, sizeof key);
+    if (!time_s) {
+        time_s = CHM_NEW(s->arena, double);
+        *time_s = chm_bound_level_time(s->arena, s->topology, level, s->space->shape, s->dtype, from, to);
+        chm_map_put(&s->memory->levels, &key, sizeof key, time_s);
+    }
+    return *time_s;
+}
+
 /* Is the exchange hopeless by what must come over the wires of some level, the slow ones first? Then its price, which
  * takes longer, need not be known. */
 static bool hopeless_by_levels(Search *s, const State *to, int64_t total_bytes, int64_t ops)
 {
     const Label *at = s->at;
     for (int32_t level = s->wires ? s->topology->nlevels - 1 : -1; level >= 0; level--) {
-        double least_s = chm_bound_level_time(s->arena, s->topology, level, s->space->shape, s->dtype,
-                                              at->state->layout, to->layout);
+        double least_s = level_time(s, at->state->layout, to->layout, level);
         if (hopeless(s, at->time_s + to->rest_s + least_s, total_bytes, ops))
             return true;
     }
@@ -434,7 +455,7 @@ static void expand(Search *s)
 static void search(Search *s, const ChmSteps *known)
 {
     const RouteSpace *space = s->space;
-    chm_map_init(&s->states, s->arena);
+    s->memory->searches++;
     s->ranks = space->from->mesh->ranks;
     s->wires = !chm_topology_is_plain(s->topology);
     chm_bill_init(&s->bill, s->pricer);
@@ -490,9 +511,19 @@ static ChmSteps steps_of(const Search *s, const Label *l)
     return (ChmSteps){.at = steps, .len = n, .cap = length + 1};
 }
 
+RouteMemory *route_memory_new(ChmArena *arena)
+{
+    RouteMemory *memory = CHM_NEW(arena, RouteMemory);
+    *memory = (RouteMemory){0};
+    chm_map_init(&memory->states, arena);
+    chm_map_init(&memory->levels, arena);
+    return memory;
+}
+
 static Search search_of(const RouteAsk *ask, double weight, int64_t max_work)
 {
     return (Search){.arena = ask->arena,
+                    .memory = ask->memory,
                     .pricer = ask->pricer,
                     .topology = ask->topology,
                     .space = ask->space,

@@ -14,8 +14,19 @@
 #define CHM_ROUTE_WIDE_LABELS 4   /* labels kept at a layout */
 #define CHM_ROUTE_ARRIVALS 48     /* ways to the target that are looked at */
 
+/* What searches in one space, on one machine, for one dtype tell the next: bounds. Lives in the arena of the searches.
+ */
+typedef struct RouteMemory {
+    ChmMap states; /* by layout */
+    ChmMap levels; /* bounds of a layout change by the wires of a level, by the two layouts and the level */
+    int32_t searches;
+} RouteMemory;
+
+RouteMemory *route_memory_new(ChmArena *arena);
+
 typedef struct RouteAsk {
-    ChmArena *arena;   /* of the search and of what it finds */
+    ChmArena *arena; /* of the search and of what it finds */
+    RouteMemory *memory;
     ChmPricer *pricer; /* on the machine, for the space's mesh */
     const ChmTopology *topology;
     const RouteSpace *space;

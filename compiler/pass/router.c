@@ -40,7 +40,8 @@ static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *sp
     ChmSteps steps = {0};
     ChmArena *scratch = &r->ctx->scratch;
     chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
-    RouteAsk ask = {scratch, chm_pricer_new(scratch, topology, space->from->mesh), topology, space, dtype, exchanges};
+    ChmPricer *pricer = chm_pricer_new(scratch, topology, space->from->mesh);
+    RouteAsk ask = {scratch, route_memory_new(scratch), pricer, topology, space, dtype, exchanges};
     /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
     (void)route_search(&ask, 5.0, &steps);
     route->exact = route_search(&ask, 1.0, &steps);
@@ -242,7 +243,7 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
     RouteWays found = {0};
     ChmCutter cutter;
     ChmPricer *pricer = chm_pricer_new(scratch, place->machine, space->from->mesh);
-    RouteAsk ask = {scratch, pricer, place->machine, space, dtype, true};
+    RouteAsk ask = {scratch, route_memory_new(scratch), pricer, place->machine, space, dtype, true};
     size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
     chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
     route_search_wide(&ask, &baseline, &found);
