@@ -15,8 +15,8 @@ typedef struct State {
     const ChmLayout *layout;
     double rest_s;      /* no way from here to the target takes less, */
     int64_t rest_bytes; /* nor sends less in all */
-    ChmBox *boxes;      /* by rank, or NULL, */
-    int64_t *elems;     /* and their sizes */
+    int64_t *ends;      /* of the boxes, by rank and dim, lo and hi; or NULL */
+    int64_t *elems;     /* in them, by rank; 0 where the layout is absent */
     int32_t search;     /* of the labels */
     CHM_VEC(Label *) labels;
 } State;
@@ -307,20 +307,38 @@ static void consider(void *user, const ChmStep *step)
 
 /* ---- exchanges */
 
-/* The boxes of a layout by rank; empty where it is absent. Kept with the state: they are asked for again and again. */
+/* Kept with the state: they are asked for again and again. */
 static void make_boxes(Search *s, State *state)
 {
-    if (state->boxes)
+    const ChmShape *shape = s->space->shape;
+    if (state->ends)
         return;
-    state->boxes = CHM_NEW_ARRAY(s->arena, ChmBox, s->ranks);
+    int64_t *ends = state->ends = CHM_NEW_ARRAY(s->arena, int64_t, (int64_t)s->ranks * shape->ndims * 2);
     state->elems = CHM_NEW_ARRAY(s->arena, int64_t, s->ranks);
-    for (int32_t r = 0; r < s->ranks; r++) {
-        state->boxes[r].ndims = s->space->shape->ndims;
+    for (int32_t r = 0; r < s->ranks; r++, ends += 2 * shape->ndims) {
+        ChmBox box;
         if (!chm_layout_present(state->layout, r))
             continue;
-        chm_layout_box(s->space->shape, state->layout, r, &state->boxes[r]);
-        state->elems[r] = chm_box_elems(&state->boxes[r]);
+        chm_layout_box(shape, state->layout, r, &box);
+        state->elems[r] = chm_box_elems(&box);
+        for (int32_t d = 0; d < shape->ndims; d++) {
+            ends[2 * d] = box.lo[d];
+            ends[2 * d + 1] = box.hi[d];
+        }
     }
+}
+
+/* Elements of the rank's two blocks. */
+static int64_t shared_elems(const Search *s, const State *a, const State *b, int32_t rank)
+{
+    int32_t ndims = s->space->shape->ndims;
+    const int64_t *x = a->ends + (int64_t)rank * ndims * 2, *y = b->ends + (int64_t)rank * ndims * 2;
+    int64_t elems = 1;
+    for (int32_t i = 0; i < 2 * ndims && elems > 0; i += 2) {
+        int64_t lo = x[i] > y[i] ? x[i] : y[i], hi = x[i + 1] < y[i + 1] ? x[i + 1] : y[i + 1];
+        elems *= hi > lo ? hi - lo : 0;
+    }
+    return elems;
 }
 
 typedef struct Least {
@@ -337,11 +355,10 @@ static Least least_exchange(Search *s, State *from, State *to)
     bool same_sums = from->layout->partial == to->layout->partial;
     int64_t worst = 0, all = 0, senders = 0;
     for (int32_t r = 0; r < s->ranks; r++) {
-        ChmBox both;
         int64_t lacks = to->elems[r];
         senders += from->elems[r] > 0;
-        if (same_sums && lacks > 0 && chm_box_meet(&to->boxes[r], &from->boxes[r], &both))
-            lacks -= chm_box_elems(&both);
+        if (same_sums && lacks > 0 && from->elems[r] > 0)
+            lacks -= shared_elems(s, from, to, r);
         worst = lacks > worst ? lacks : worst;
         all += lacks;
     }
