@@ -26,8 +26,8 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;                            /* and back to the low ones, which choose the slot */
 }
 
-/* Eight bytes at a time: keys are records, and slots are looked up more than anything else. Not for anything that leaves
- * the process, unlike chm_hash: it depends on the order of bytes in a word. */
+/* Eight bytes at a time: keys are records, and slots are looked up more than anything else. Not for anything that
+ * leaves the process, unlike chm_hash: it depends on the order of bytes in a word. */
 static uint64_t hash_of(const void *key, size_t n)
 {
     const unsigned char *p = key;

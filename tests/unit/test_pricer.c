@@ -72,7 +72,7 @@ static int32_t sizes_left_out(const World *w, const ChmTopology *topo, const Cha
 /* Every wire and rank of the whole mesh, from the folded one; 'traffic' is of the whole. */
 static void check_unfold(const ChmTraffic *whole, const ChmMeasured *got)
 {
-    int32_t level = 0, folded_level = 0;
+    int32_t level = 0;
     bool same = close(whole->step_time_s, got->traffic->step_time_s) &&
                 close(whole->step_wire_s, got->traffic->step_wire_s) &&
                 close(whole->step_message_s, got->traffic->step_message_s);
@@ -80,7 +80,7 @@ static void check_unfold(const ChmTraffic *whole, const ChmMeasured *got)
         while (whole->wires && i >= whole->wires->first[level + 1])
             level++;
         int32_t at = got->unfold->wire[i];
-        folded_level = 0;
+        int32_t folded_level = 0;
         while (at != CHM_IDLE && whole->wires && at >= got->traffic->wires->first[folded_level + 1])
             folded_level++;
         double want_s = chm_step_on_wire(whole, level, i);
