@@ -97,7 +97,7 @@ static bool take_chunks(ChmCommandLine *p, const char *value)
     int64_t chunks = 0;
     bool ok = read_int(value, &chunks) && chunks >= 1 && chunks <= INT32_MAX;
     p->o->chunks = ok ? (int32_t)chunks : 0;
-    return ok || chm_options_wrong(p, "'--chunks %s': not an integer of at least 1", value);
+    return ok || chm_options_wrong(p, "'--chunks %s': not an integer from 1 to 2147483647", value);
 }
 
 static bool take_emit(ChmCommandLine *p, const char *value)

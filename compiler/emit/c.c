@@ -100,13 +100,15 @@ static void write_declarations(ChmC *w)
     const char *guard = chm_c_guard(w->arena, w->name), *name = w->name;
     chm_out_printf(w->out, "#ifndef %s\n#define %s\n\n#include <mpi.h>\n#include <stdint.h>\n\n", guard, guard);
     write_contract(w);
+    chm_out_puts(w->out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     chm_out_printf(w->out, "typedef struct %s %s;\n", name, name);
     chm_out_printf(w->out, "int %s_create(MPI_Comm comm, %s **plan, char *message);\n", name, name);
     chm_c_write_parameters(w, chm_arena_printf(w->arena, "int %s_run", name));
     chm_out_puts(w->out, ";\n");
     chm_out_printf(w->out, "int %s_rerun(%s *plan);\n", name, name);
     chm_out_printf(w->out, "const char *%s_message(const %s *plan);\n", name, name);
-    chm_out_printf(w->out, "void %s_destroy(%s *plan);\n\n#endif\n", name, name);
+    chm_out_printf(w->out, "void %s_destroy(%s *plan);\n", name, name);
+    chm_out_puts(w->out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 static void write_note(ChmC *w)

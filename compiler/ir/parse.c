@@ -313,7 +313,7 @@ static bool take_coord(Matcher *m, const ChmIrAttr *a, int32_t *out)
 static bool take_chunks(Matcher *m, const ChmIrAttr *a)
 {
     if (a->number < 1 || a->number > INT32_MAX) {
-        ERROR(m->r, a->span, "%lld chunks; at least one is needed", (long long)a->number);
+        ERROR(m->r, a->span, "%lld chunks; there are 1 to %d", (long long)a->number, INT32_MAX);
         return false;
     }
     m->attrs.chunks = (int32_t)a->number;

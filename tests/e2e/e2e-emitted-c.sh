@@ -14,7 +14,7 @@ lines() {
 expect 0 "tp_pp" "$CHIMERAC" -q -o tp_pp.c "$pairs/tp_pp.plan"
 [ "$(lines tp_pp.c)" -lt 120 ] || bad "tp_pp takes $(lines tp_pp.c) lines"
 expect 0 "tp_pp" "$CHIMERAC" -q --driver -o tp_pp.c "$pairs/tp_pp.plan"
-[ "$(lines tp_pp.c)" -lt 180 ] || bad "tp_pp, twice and with a main, takes $(lines tp_pp.c) lines"
+[ "$(lines tp_pp.c)" -lt 186 ] || bad "tp_pp, twice and with a main, takes $(lines tp_pp.c) lines"
 for tp in 16 128; do
     sed "s/tp = 4/tp = $tp/" "$pairs/tp_pp.plan" >"ranks-$tp.plan"
     expect 0 "tp_pp" "$CHIMERAC" -q -O1 --driver -o "ranks-$tp.c" -D seq=1024 "ranks-$tp.plan"
@@ -47,6 +47,16 @@ cat >user.c <<'END'
 int main(void) { return 0; }
 END
 expect 0 "a user" mpi_cc -c user.c -o user.o
+
+# ---- a caller in C++ asks the linker for the names of C
+cat >caller.cc <<'END'
+#include "tp_pp.h"
+int main() { return tp_pp_rerun(nullptr); }
+END
+if command -v g++ >cc.path; then
+    expect 0 "a caller in C++" env OMPI_CC=g++ "$mpicc" -std=c++11 -DOMPI_SKIP_MPICXX -Wall -Wextra -Werror -c caller.cc -o caller.o
+    nm caller.o | grep -q ' U tp_pp_rerun$' || bad "a caller in C++ asks for a mangled name"
+fi
 
 # ---- names that could meet: C's words, our own, one dim at two places, axes and values alike
 cat >names.txt <<'END'

@@ -433,6 +433,69 @@ MUTATION(broken_list)
     return SAID;
 }
 
+/* What a scheduler gets wrong: ops start early, and their waits stand too late, twice or nowhere. */
+static ChmOp *start(ChmModule *m, bool local)
+{
+    for (ChmOp *op = m->first; op; op = op->next)
+        if (chm_is_layout_op(op) && chm_is_local(op->code) == local) {
+            op->started = true;
+            return op;
+        }
+    return NULL;
+}
+
+MUTATION(waits_too_late)
+{
+    ChmOp *op = start(m, false);
+    if (!op)
+        return NOT_HERE;
+    chm_build_wait(m, NULL, op->span, op->result); /* behind the outputs */
+    return SAID;
+}
+
+MUTATION(never_waits)
+{
+    return start(m, false) ? SAID : NOT_HERE;
+}
+
+MUTATION(waits_twice)
+{
+    ChmOp *op = start(m, false);
+    if (!op)
+        return NOT_HERE;
+    ChmOp *next = op->next;
+    chm_build_wait(m, next, op->span, op->result);
+    chm_build_wait(m, next, op->span, op->result);
+    return SAID;
+}
+
+MUTATION(waits_for_what_is_done)
+{
+    ChmOp *op = find(m, CHM_OP_ALL_GATHER);
+    if (!op)
+        return NOT_HERE;
+    chm_build_wait(m, op->next, op->span, op->result);
+    return SAID;
+}
+
+MUTATION(waits_before_the_start)
+{
+    ChmOp *op = start(m, false);
+    if (!op)
+        return NOT_HERE;
+    chm_build_wait(m, op, op->span, op->result);
+    return SAID;
+}
+
+MUTATION(starts_a_local_op)
+{
+    ChmOp *op = start(m, true);
+    if (!op)
+        return NOT_HERE;
+    chm_build_wait(m, op->next, op->span, op->result);
+    return SAID;
+}
+
 static const struct {
     const char *name;
     int32_t (*run)(ChmModule *m, const ChmPassEnv *env);
@@ -473,6 +536,12 @@ static const struct {
     ROW(used_before_defined),
     ROW(wrong_use_count),
     ROW(broken_list),
+    ROW(waits_too_late),
+    ROW(never_waits),
+    ROW(waits_twice),
+    ROW(waits_for_what_is_done),
+    ROW(waits_before_the_start),
+    ROW(starts_a_local_op),
 #undef ROW
 };
 #define NMUTATIONS ((int)(sizeof mutations / sizeof mutations[0]))
