@@ -92,7 +92,8 @@ struct ChmLoadBook {
     Classes wires, ranks;
     double *wire_s, *folded_s, *takes_part; /* of the op at hand */
     ChmMap known, bodies;
-    CHM_VEC(ChmLoad *) made; /* distinct */
+    ChmLoad **made; /* distinct */
+    int32_t nmade;
 };
 
 /* Measured on the folded mesh, and from there to every wire and rank of the whole one. */
@@ -197,9 +198,9 @@ static void make_load(ChmLoadBook *k, const ChmOp *op)
     const ChmType *from = op->operand->type;
     ChmMeasured measured = chm_pricer_measure(k->pricer, from->shape, from->dtype, from->layout, &step);
     ChmLoad *load = load_of_step(k, &measured);
-    load->index = k->made.len;
+    load->index = k->nmade;
     chm_map_put(&k->known, &key, sizeof key, load);
-    CHM_PUSH(k->arena, &k->made, load);
+    k->made[k->nmade++] = load;
 }
 
 static bool is_loading(const ChmOp *op)
@@ -221,11 +222,15 @@ static ChmLoadBook *make_book(ChmPricer *pricer, const ChmModule *m)
     k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
     k->folded_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
     k->takes_part = CHM_NEW_ARRAY(arena, double, k->ranks.things);
+    int32_t most = 0;
+    for (const ChmOp *op = m->first; op; op = op->next)
+        most += is_loading(op);
+    k->made = CHM_NEW_ARRAY(arena, ChmLoad *, most);
     for (const ChmOp *op = m->first; op; op = op->next)
         if (is_loading(op) && !find_load(k, op))
             make_load(k, op);
-    for (int32_t i = 0; i < k->made.len; i++)
-        finish_load(k, k->made.at[i]);
+    for (int32_t i = 0; i < k->nmade; i++)
+        finish_load(k, k->made[i]);
     return k;
 }
 
@@ -242,7 +247,7 @@ void chm_loads_of_module(ChmLoads *l, ChmArena *arena, ChmPricer *pricer, const 
     ChmLoadBook **book = chm_pricer_book(pricer);
     if (!*book || !covers(*book, m)) /* a module and what 'schedule' makes of it have the same */
         *book = make_book(pricer, m);
-    *l = (ChmLoads){.distinct = (*book)->made.len, .wire_classes = (*book)->wires.n + 1};
+    *l = (ChmLoads){.distinct = (*book)->nmade, .wire_classes = (*book)->wires.n + 1};
     l->rank_classes = (*book)->ranks.n;
     for (const ChmOp *op = m->first; op; op = op->next)
         l->nops++;
