@@ -40,16 +40,14 @@
  * sender and receiver with a nonempty part. Groups count whether or not their blocks are empty.
  *
  * Rounds, the factor of an op's latency, are the messages that wait for one another: g-1 around a ring and along a
- * chain, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, 0 for slice and drop; for all_to_all and exchanges the
- * most messages that one rank sends, since they share a wire. 16-bit floats: 1 for reduce_scatter, g for all_reduce.
- * Where messages are of at most CHM_SHORT_BYTES the runtime sends them straight to all members at once: 1 round, 2 for
- * all_reduce. Those of all_to_all and exchanges go straight anyhow, and below CHM_EAGER_BYTES they leave without
- * waiting for their receiver: 1 round.
+ * chain, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, all_to_all and exchanges, 0 for slice and drop. 16-bit
+ * floats: 1 for reduce_scatter, g for all_reduce. Where messages are of at most CHM_SHORT_BYTES the runtime sends them
+ * straight to all members at once: 1 round, 2 for all_reduce.
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 
 #define CHM_SHORT_BYTES (8 * 1024)
-#define CHM_EAGER_BYTES (64 * 1024) /* the limit of MPI libraries over networks, and of SimGrid */
+#define CHM_LATE_END 16 /* part of an exchange's time on the wire by which it may lose a tie */
 
 typedef struct ChmWires ChmWires; /* wires.h */
 

@@ -443,18 +443,16 @@ static void time_on_wires(ChmTraffic *t)
 }
 
 /* Short messages of a group go straight to all its members at once and wait for one latency, twice in all_reduce.
- * Longer ones go round the ring. What goes straight anyhow waits for one latency until messages have to wait for their
- * receiver: then they take turns on its wire, so that as many wait as there are. */
+ * Longer ones go round the ring. */
 static void settle_rounds(ChmTraffic *t, ChmOpcode code)
 {
-    int64_t few = 1, many = t->step_rounds, limit = CHM_SHORT_BYTES;
+    int64_t few = 1, many = t->step_rounds;
     switch (code) {
     case CHM_OP_EXCHANGE:
     case CHM_OP_REDUCE_EXCHANGE:
     case CHM_OP_ALL_TO_ALL:
-        many = t->step_most_sends;
-        limit = CHM_EAGER_BYTES - 1;
-        break;
+        t->step_rounds = t->step_most_sends > 0; /* all at once, of any length */
+        return;
     case CHM_OP_ALL_REDUCE:
         few = 2;
         break;
@@ -474,7 +472,19 @@ static void settle_rounds(ChmTraffic *t, ChmOpcode code)
         return;
     }
     if (many > few)
-        t->step_rounds = t->step_worst_bytes / many <= limit ? few : many;
+        t->step_rounds = t->step_worst_bytes / many <= CHM_SHORT_BYTES ? few : many;
+}
+
+/* Messages that go straight to their receivers share its wire and end together, where those of a ring end one by one, so
+ * that what follows can begin on the first. Of two ways that take as long the other is therefore the better one to cut
+ * into chunks; this makes it the quicker one, by no more than the model is wrong anyhow. */
+static double late_end_s(const ChmTraffic *t, ChmOpcode code)
+{
+    if (!(chm_is_exchange(code) || code == CHM_OP_ALL_TO_ALL) || t->step_most_sends < 2)
+        return 0;
+    double turns_s = t->topo->level[t->step_level].latency_s * (double)(t->step_most_sends - 1);
+    double most_s = t->step_wire_s / CHM_LATE_END;
+    return turns_s < most_s ? turns_s : most_s;
 }
 
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
@@ -493,7 +503,7 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
     else
         time_on_switch(t);
     if (t->step_level >= 0)
-        t->step_latency_s = t->topo->level[t->step_level].latency_s * (double)t->step_rounds;
+        t->step_latency_s = t->topo->level[t->step_level].latency_s * (double)t->step_rounds + late_end_s(t, step->code);
     if (t->step_summed_bytes > 0)
         t->step_reduce_s = (double)t->step_summed_bytes / t->topo->reduce_bytes_per_s;
     t->step_time_s = t->step_latency_s + t->step_wire_s + t->step_message_s + t->step_reduce_s;
