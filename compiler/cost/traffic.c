@@ -475,9 +475,9 @@ static void settle_rounds(ChmTraffic *t, ChmOpcode code)
         t->step_rounds = t->step_worst_bytes / many <= CHM_SHORT_BYTES ? few : many;
 }
 
-/* Messages that go straight to their receivers share its wire and end together, where those of a ring end one by one, so
- * that what follows can begin on the first. Of two ways that take as long the other is therefore the better one to cut
- * into chunks; this makes it the quicker one, by no more than the model is wrong anyhow. */
+/* Messages that go straight to their receivers share its wire and end together, where those of a ring end one by one,
+ * so that what follows can begin on the first. Of two ways that take as long the other is therefore the better one to
+ * cut into chunks; this makes it the quicker one, by no more than the model is wrong anyhow. */
 static double late_end_s(const ChmTraffic *t, ChmOpcode code)
 {
     if (!(chm_is_exchange(code) || code == CHM_OP_ALL_TO_ALL) || t->step_most_sends < 2)
@@ -503,7 +503,8 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
     else
         time_on_switch(t);
     if (t->step_level >= 0)
-        t->step_latency_s = t->topo->level[t->step_level].latency_s * (double)t->step_rounds + late_end_s(t, step->code);
+        t->step_latency_s =
+            t->topo->level[t->step_level].latency_s * (double)t->step_rounds + late_end_s(t, step->code);
     if (t->step_summed_bytes > 0)
         t->step_reduce_s = (double)t->step_summed_bytes / t->topo->reduce_bytes_per_s;
     t->step_time_s = t->step_latency_s + t->step_wire_s + t->step_message_s + t->step_reduce_s;
