@@ -4,12 +4,25 @@
  * k - 1, in g - 1 rounds (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
  * 2009). Blocks may differ in size and be empty. A block that is one run of the caller's buffer is sent and received in
  * place; others go through two slots by turns.
+ *
+ * A message leaves when the one before it on the same way has arrived. Where a wire is slow for a while, by other
+ * traffic, the next blocks from behind would else share it with the one that the ranks ahead are waiting for, all
+ * arrive late, and the ring never catches up: on a mesh, beside one shift, 2.2 ms in place of 1.4 (SimGrid).
  */
 #include "chrt_task.h"
 
 static int32_t around(const ChrtWork *w, int32_t m)
 {
     return (m % w->g + w->g) % w->g;
+}
+
+/* The send of a round, behind that of the round before (-1: none yet). */
+static int32_t send_on(ChrtWork *w, int32_t next, ChrtPlace at, int64_t elems, int32_t have, int32_t *last)
+{
+    int32_t send = chrt_send(w, next, at, elems, have);
+    chrt_after(w->task, send, *last);
+    *last = send;
+    return send;
 }
 
 static int64_t largest(const ChrtWork *w, ChrtBox block(const ChrtWork *, int32_t))
@@ -32,7 +45,7 @@ void chrt_make_reduce_scatter(ChrtWork *w)
     int64_t most = largest(w, chrt_member_out);
     ChrtPlace slot[2] = {chrt_take(w, most, b), chrt_take(w, w->g > 2 ? most : 0, b)}, at = slot[0];
     int32_t busy[2] = {-1, -1}; /* the send out of the slot */
-    int32_t summed = -1;
+    int32_t summed = -1, last_send = -1;
     for (int32_t r = 0; r < w->g - 1; r++) {
         ChrtBox box = chrt_member_out(w, around(w, w->me - 1 - r));
         int64_t elems = chrt_box_elems(&box);
@@ -42,7 +55,7 @@ void chrt_make_reduce_scatter(ChrtWork *w)
             summed = chrt_local(w, CHRT_MOVE, &box, &w->in, &packed, -1);
         }
         if (elems)
-            busy[(r + 1) % 2] = chrt_send(w, next, at, elems, summed);
+            busy[(r + 1) % 2] = send_on(w, next, at, elems, summed, &last_send);
 
         box = chrt_member_out(w, around(w, w->me - 2 - r));
         elems = chrt_box_elems(&box);
@@ -66,7 +79,7 @@ void chrt_make_all_gather(ChrtWork *w)
     ChrtBox box = chrt_member_in(w, w->me);
     ChrtPlace slot[2], at = {0};
     int64_t most = largest(w, chrt_member_in);
-    int32_t sent[2] = {-1, -1}, unpacked[2] = {-1, -1}, have = -1, taken = 0;
+    int32_t sent[2] = {-1, -1}, unpacked[2] = {-1, -1}, have = -1, taken = 0, last_send = -1;
     chrt_local(w, CHRT_MOVE, &box, &w->in, &w->out, -1);
     for (int32_t r = 0; r < w->g - 1; r++) {
         int64_t elems = chrt_box_elems(&box);
@@ -76,7 +89,7 @@ void chrt_make_all_gather(ChrtWork *w)
             have = chrt_local(w, CHRT_MOVE, &box, &w->in, &packed, -1);
         }
         if (elems)
-            sent[(r + 1) % 2] = chrt_send(w, next, at, elems, have);
+            sent[(r + 1) % 2] = send_on(w, next, at, elems, have, &last_send);
 
         box = chrt_member_in(w, around(w, w->me - 1 - r));
         elems = chrt_box_elems(&box);
@@ -100,7 +113,7 @@ void chrt_make_all_reduce(ChrtWork *w)
 {
     ChrtTask *t = w->task;
     int32_t b = t->elem_bytes, next = chrt_member_rank(w, around(w, w->me + 1));
-    int32_t previous = chrt_member_rank(w, around(w, w->me - 1)), packed, have, end;
+    int32_t previous = chrt_member_rank(w, around(w, w->me - 1)), packed, have, end, last_send = -1;
     int64_t n = w->out_elems;
     bool direct;
     ChrtPlace in = chrt_flat_in(w, &packed), out = chrt_flat_out(w, &direct);
@@ -110,7 +123,7 @@ void chrt_make_all_reduce(ChrtWork *w)
     for (int32_t r = 0; r < w->g - 1; r++) {
         int32_t block = around(w, w->me - 1 - r);
         int64_t start = chrt_block_start(n, w->g, block), elems = chrt_block_start(n, w->g, block + 1) - start;
-        w->ids[r] = chrt_send(w, next, chrt_place_at(r == 0 ? in : out, start * b), elems, have);
+        w->ids[r] = send_on(w, next, chrt_place_at(r == 0 ? in : out, start * b), elems, have, &last_send);
         block = around(w, w->me - 2 - r);
         start = chrt_block_start(n, w->g, block);
         elems = chrt_block_start(n, w->g, block + 1) - start;
@@ -124,7 +137,7 @@ void chrt_make_all_reduce(ChrtWork *w)
     for (int32_t r = 0; r < w->g - 1; r++) {
         int32_t block = around(w, w->me - r);
         int64_t start = chrt_block_start(n, w->g, block), elems = chrt_block_start(n, w->g, block + 1) - start;
-        chrt_after(t, end, chrt_send(w, next, chrt_place_at(out, start * b), elems, have));
+        chrt_after(t, end, send_on(w, next, chrt_place_at(out, start * b), elems, have, &last_send));
         block = around(w, w->me - 1 - r);
         start = chrt_block_start(n, w->g, block);
         elems = chrt_block_start(n, w->g, block + 1) - start;
