@@ -65,8 +65,8 @@ static int32_t part_of(Classes *c, ChmMap *parts, int32_t class, double figure)
     return *part;
 }
 
-/* Classes whose members differ in the figure are split. */
-static void refine(Classes *c, const double *figure)
+/* Classes whose members differ in the figure are split. A thing has that of its place on the folded mesh, or 0. */
+static void refine(Classes *c, const int32_t *place, const double *figure_at)
 {
     ChmMap parts;
     chm_map_init(&parts, c->arena);
@@ -74,11 +74,12 @@ static void refine(Classes *c, const double *figure)
     memset(c->last_part, 0, (size_t)c->max * sizeof *c->last_part);
     for (int32_t i = 0; i < c->things; i++) {
         int32_t class = c->of_thing[i];
-        if (c->seen[class] && same(c->figure[class], figure[i]))
+        double figure = place[i] == CHM_IDLE ? 0 : figure_at[place[i]];
+        if (c->seen[class] && same(c->figure[class], figure))
             continue;
         if (c->seen[class])
-            class = c->of_thing[i] = part_of(c, &parts, class, figure[i]);
-        c->figure[class] = c->seen[class] && c->figure[class] > figure[i] ? c->figure[class] : figure[i];
+            class = c->of_thing[i] = part_of(c, &parts, class, figure);
+        c->figure[class] = c->seen[class] && c->figure[class] > figure ? c->figure[class] : figure;
         c->seen[class] = true;
     }
 }
@@ -90,7 +91,7 @@ struct ChmLoadBook {
     ChmArena *arena;
     ChmPricer *pricer;
     Classes wires, ranks;
-    double *wire_s, *folded_s, *takes_part; /* of the op at hand */
+    double *wire_s, *takes_part; /* of the op at hand, on its folded mesh: no more of them than of the whole one */
     ChmMap known, bodies;
     ChmLoad **made; /* distinct */
     int32_t nmade;
@@ -101,20 +102,15 @@ static void read_step(ChmLoadBook *k, const ChmMeasured *measured)
 {
     const ChmTraffic *t = measured->traffic;
     const ChmUnfold *u = measured->unfold;
-    double *folded_s = k->folded_s; /* no more of them than of the whole mesh */
     for (int32_t i = 0, level = 0; i < chm_traffic_wires(t); i++) {
         while (t->wires && i >= t->wires->first[level + 1])
             level++;
-        folded_s[i] = chm_step_on_wire(t, level, i);
+        k->wire_s[i] = chm_step_on_wire(t, level, i);
     }
-    for (int32_t i = 0; i < k->wires.things; i++)
-        k->wire_s[i] = u->wire[i] == CHM_IDLE ? 0 : folded_s[u->wire[i]];
-    for (int32_t r = 0; r < k->ranks.things; r++) {
-        int32_t at = u->rank[r];
-        k->takes_part[r] = at != CHM_IDLE && (t->step_sent[at] > 0 || t->step_received[at] > 0);
-    }
-    refine(&k->wires, k->wire_s);
-    refine(&k->ranks, k->takes_part);
+    for (int32_t r = 0; r < t->ranks; r++)
+        k->takes_part[r] = t->step_sent[r] > 0 || t->step_received[r] > 0;
+    refine(&k->wires, u->wire, k->wire_s);
+    refine(&k->ranks, u->rank, k->takes_part);
 }
 
 static ChmLoad *load_of_step(ChmLoadBook *k, const ChmMeasured *measured)
@@ -220,7 +216,6 @@ static ChmLoadBook *make_book(ChmPricer *pricer, const ChmModule *m)
     classes_init(&k->wires, arena, wires ? wires->first[CHM_MAX_LEVELS] : 2 * m->mesh->ranks, CHM_WIRE_CLASSES);
     classes_init(&k->ranks, arena, m->mesh->ranks, CHM_RANK_CLASSES);
     k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
-    k->folded_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
     k->takes_part = CHM_NEW_ARRAY(arena, double, k->ranks.things);
     int32_t most = 0;
     for (const ChmOp *op = m->first; op; op = op->next)

@@ -41,12 +41,12 @@ struct ChmPricer {
     const ChmMesh *mesh;
     const ChmWires *wires; /* of the whole mesh; made when they are first asked for */
     ChmMap machines;       /* by the sets of axes kept and pinned */
-    ChmMap unfolds;        /* by those and where they are pinned */
     ChmMap figures;        /* by the form of the change: put_form */
     CHM_VEC(unsigned char) form;
     CHM_VEC(ChmLayout) layouts; /* storage of the chain at hand */
     CHM_VEC(ChmStep) steps;
-    ChmBill bill; /* of chm_pricer_steps and _module */
+    ChmBill bill;     /* of chm_pricer_steps and _module */
+    ChmUnfold unfold; /* of the change at hand; empty before the first */
     ChmLoadBook *book;
 };
 
@@ -55,7 +55,6 @@ ChmPricer *chm_pricer_new(ChmArena *arena, const ChmTopology *topo, const ChmMes
     ChmPricer *p = CHM_NEW(arena, ChmPricer);
     *p = (ChmPricer){.arena = arena, .topo = topo, .mesh = mesh};
     chm_map_init(&p->machines, arena);
-    chm_map_init(&p->unfolds, arena);
     chm_map_init(&p->figures, arena);
     chm_bill_init(&p->bill, p);
     return p;
@@ -145,26 +144,14 @@ const ChmWires *chm_pricer_wires(ChmPricer *p)
     return p->wires;
 }
 
-typedef struct UnfoldKey {
-    ChmAxes kept, pinned;
-    int32_t pin[CHM_MAX_AXES]; /* 0 where it says nothing */
-} UnfoldKey;
-
+/* Filled anew each time: there are nearly as many as there are ops to ask for, and each is as large as the mesh. */
 static const ChmUnfold *unfold_of(ChmPricer *p, const ChmFold *f, const ChmTraffic *folded)
 {
-    UnfoldKey key;
-    memset(&key, 0, sizeof key); /* compared by its bytes */
-    key.kept = f->kept;
-    key.pinned = f->pinned;
-    for (int32_t a = 0; a < p->mesh->naxes; a++)
-        key.pin[a] = (f->pinned & CHM_AXIS(a)) ? f->pin[a] : 0;
-    ChmUnfold *unfold = chm_map_get(&p->unfolds, &key, sizeof key);
-    if (!unfold) {
-        unfold = CHM_NEW(p->arena, ChmUnfold);
-        chm_unfold_init(unfold, p->arena, f, p->topo, chm_pricer_wires(p), folded);
-        chm_map_put(&p->unfolds, &key, sizeof key, unfold);
-    }
-    return unfold;
+    const ChmWires *wires = chm_pricer_wires(p);
+    if (!p->unfold.rank)
+        chm_unfold_init(&p->unfold, p->arena, p->mesh, wires);
+    chm_unfold_set(&p->unfold, f, p->topo, wires, folded);
+    return &p->unfold;
 }
 
 ChmMeasured chm_pricer_measure(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,

@@ -43,7 +43,7 @@ ChmPrice chm_pricer_steps(ChmPricer *p, const ChmShape *shape, ChmDtype dtype, c
 ChmPrice chm_pricer_module(ChmPricer *p, const ChmModule *m);
 
 /* One layout change by itself: measured on its folded mesh, and where that stands on the whole one (unfold.h). Both are
- * the pricer's, the first good until its next call. */
+ * the pricer's, good until its next call. */
 typedef struct ChmMeasured {
     const ChmTraffic *traffic;
     const struct ChmUnfold *unfold;

@@ -7,10 +7,11 @@
 #include <string.h>
 
 /* Axis by axis, the major one first: what a coordinate more makes of each place so far. */
-static int32_t *unfold_ranks(ChmArena *arena, const ChmFold *f)
+static void unfold_ranks(int32_t *rank, const ChmFold *f)
 {
     const ChmMesh *m = f->mesh;
-    int32_t *rank = CHM_NEW_ARRAY(arena, int32_t, m->ranks), n = 1;
+    int32_t n = 1;
+    rank[0] = 0;
     for (int32_t a = 0; a < m->naxes; a++) {
         int32_t size = m->axis_size[a];
         bool kept = f->kept & CHM_AXIS(a), pinned = f->pinned & CHM_AXIS(a);
@@ -23,7 +24,6 @@ static int32_t *unfold_ranks(ChmArena *arena, const ChmFold *f)
         }
         n *= size;
     }
-    return rank;
 }
 
 /* The wires of a switch level: two to each rank, or to each unit that shares them. Of a grid: two to each unit and
@@ -45,12 +45,22 @@ static void unfold_level(ChmUnfold *u, const ChmTopology *topo, const ChmWires *
     }
 }
 
-void chm_unfold_init(ChmUnfold *u, ChmArena *arena, const ChmFold *f, const ChmTopology *topo, const ChmWires *wires,
-                     const ChmTraffic *folded)
+static int32_t count_wires(const ChmMesh *mesh, const ChmWires *wires)
 {
-    int32_t ranks = f->mesh->ranks, n = wires ? wires->first[CHM_MAX_LEVELS] : 2 * ranks;
-    u->rank = unfold_ranks(arena, f);
-    u->wire = CHM_NEW_ARRAY(arena, int32_t, n);
+    return wires ? wires->first[CHM_MAX_LEVELS] : 2 * mesh->ranks;
+}
+
+void chm_unfold_init(ChmUnfold *u, ChmArena *arena, const ChmMesh *mesh, const ChmWires *wires)
+{
+    u->rank = CHM_NEW_ARRAY(arena, int32_t, mesh->ranks);
+    u->wire = CHM_NEW_ARRAY(arena, int32_t, count_wires(mesh, wires));
+}
+
+void chm_unfold_set(ChmUnfold *u, const ChmFold *f, const ChmTopology *topo, const ChmWires *wires,
+                    const ChmTraffic *folded)
+{
+    int32_t ranks = f->mesh->ranks, n = count_wires(f->mesh, wires);
+    unfold_ranks(u->rank, f);
     for (int32_t i = 0; i < n; i++)
         u->wire[i] = CHM_IDLE;
     for (int32_t level = 0; wires && level < topo->nlevels; level++)

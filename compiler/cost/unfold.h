@@ -15,8 +15,10 @@ typedef struct ChmUnfold {
     int32_t *wire; /* by wire, likewise; several to one are loaded alike */
 } ChmUnfold;
 
-/* The wires are those of the whole mesh, and NULL on a plain switch. O(ranks * levels) */
-void chm_unfold_init(ChmUnfold *u, ChmArena *arena, const ChmFold *f, const ChmTopology *topo, const ChmWires *wires,
-                     const ChmTraffic *folded);
+/* Storage for any fold of a mesh. The wires are those of the whole mesh, and NULL on a plain switch, here and below. */
+void chm_unfold_init(ChmUnfold *u, ChmArena *arena, const ChmMesh *mesh, const ChmWires *wires);
+/* Whatever it said before. O(ranks * levels + wires) */
+void chm_unfold_set(ChmUnfold *u, const ChmFold *f, const ChmTopology *topo, const ChmWires *wires,
+                    const ChmTraffic *folded);
 
 #endif
