@@ -465,6 +465,34 @@ static void test_weights(void)
     world_fini(&w);
 }
 
+/* All messages of an exchange wait for one latency; the others add theirs as far as that is a tie-break. */
+static void test_exchange_latency(void)
+{
+    const ChmTopology slow = {.name = "t", .nlevels = 1, .level = {{.bandwidth_bytes_per_s = 1, .latency_s = 10}}};
+    static const struct {
+        const char *shape, *from, *to;
+        double latency_s;
+    } of[] = {
+        {"x=64", "[x/tp]", "[x]", 10 + 48.0 / CHM_LATE_END}, /* three messages, 48 s on the wire */
+        {"x=6400", "[x/tp]", "[x]", 10 + 2 * 10},            /* 4800 s: each further message a latency, and no more */
+        {"x=8 y=8", "[x/tp, y]", "[x, y/tp]", 10 + 12.0 / CHM_LATE_END},
+        {"x=6400", "[x] at(tp=0)", "[x] at(tp=1)", 10}, /* one message */
+        {"x=6400", "[x]", "[x/tp]", 0},                 /* none */
+    };
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        World w;
+        ChmTraffic t;
+        world_init(&w, 1);
+        world_set(&w, "tp=4", of[i].shape);
+        const ChmLayout *from = lay(&w, of[i].from);
+        ChmStep step = chm_arrow_exchange(from, lay(&w, of[i].to));
+        chm_traffic_init(&t, &w.ctx.arena, &slow, w.mesh);
+        chm_traffic_measure(&t, w.shape, CHM_U8, from, &step);
+        CU_ASSERT_DOUBLE_EQUAL(t.step_latency_s, of[i].latency_s, 1e-12);
+        world_fini(&w);
+    }
+}
+
 static void test_price_order(void)
 {
     const ChmPrice base = {.time_s = 1.0, .worst_bytes = 10, .total_bytes = 10, .ops = 10, .messages = 10};
@@ -521,6 +549,7 @@ int main(void)
                                      {"all_to_all", test_all_to_all},
                                      {"shift, broadcast, reduce", test_pins},
                                      {"exchange", test_exchange},
+                                     {"exchange latency", test_exchange_latency},
                                      {"reduce_exchange", test_reduce_exchange},
                                      {"exchanges element by element", test_exchange_by_elements},
                                      {"all that is sent is received", test_nothing_is_lost},
