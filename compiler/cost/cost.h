@@ -47,7 +47,9 @@
  * A rank sums the bytes that it receives in the reducing part of an op. */
 
 #define CHM_SHORT_BYTES (8 * 1024)
-#define CHM_LATE_END 16 /* part of an exchange's time on the wire by which it may lose a tie */
+/* Parts of an exchange's time on the wire: by which it may lose a tie, and by which its end may be late in chunks. */
+#define CHM_LATE_END 256
+#define CHM_LATE_CHUNK 16
 
 typedef struct ChmWires ChmWires; /* wires.h */
 
@@ -80,6 +82,8 @@ typedef struct ChmTraffic {
     int32_t step_level;        /* the highest that a message crosses, or -1 */
     /* The four terms of its time, and their sum. */
     double step_wire_s, step_latency_s, step_message_s, step_reduce_s;
+    /* What a late end counts for, at most in chunks, and as a tie-break; set_late_end in traffic.c. */
+    double step_turns_s, step_tie_s;
     double step_time_s;
     /* Pipelines only: what their bodies are measured with, made when the first is met. */
     ChmArena *arena;
@@ -141,6 +145,7 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
 typedef struct ChmPipeline {
     int32_t wires;
     double wire_s, latency_s, message_s, reduce_s; /* sums over the ops */
+    double late_s, tie_s;                          /* more latency, in chunks and as a whole */
     double *each_wire_s, *each_latency_s;          /* by wire: of the ops that load it */
 } ChmPipeline;
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t); /* sized by t's wires */

@@ -33,7 +33,11 @@ void chm_pipeline_clear(ChmPipeline *p)
 void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
 {
     p->wire_s += times * t->step_wire_s;
+    double most_s = times * t->step_wire_s / CHM_LATE_CHUNK;
+    double late_s = t->step_turns_s < most_s ? t->step_turns_s : most_s;
     p->latency_s += t->step_latency_s;
+    p->late_s += late_s;
+    p->tie_s += t->step_tie_s;
     p->message_s += t->step_message_s;
     p->reduce_s += times * t->step_reduce_s;
     int32_t level = 0;
@@ -42,7 +46,7 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
             level++;
         double busy_s = chm_step_on_wire(t, level, i);
         p->each_wire_s[i] += times * busy_s;
-        p->each_latency_s[i] += busy_s > 0 ? t->step_latency_s : 0;
+        p->each_latency_s[i] += busy_s > 0 ? t->step_latency_s + late_s : 0;
     }
 }
 
@@ -53,7 +57,8 @@ double chm_pipeline_time(const ChmPipeline *p, int32_t chunks)
         double wire_s = p->each_wire_s[i] / m + p->each_latency_s[i];
         pace_s = wire_s > pace_s ? wire_s : pace_s;
     }
-    return (p->wire_s + p->reduce_s) / m + p->latency_s + p->message_s + (m - 1) * pace_s;
+    double late_s = chunks > 1 ? p->late_s : p->tie_s;
+    return (p->wire_s + p->reduce_s) / m + p->latency_s + late_s + p->message_s + (m - 1) * pace_s;
 }
 
 int32_t chm_pipeline_chunks(const ChmPipeline *p, int32_t limit)

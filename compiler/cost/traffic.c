@@ -379,7 +379,8 @@ static void clear_step(ChmTraffic *t)
     t->step_worst_bytes = t->step_total_sent = t->step_messages = t->step_rounds = 0;
     t->step_most_sends = t->step_summed_bytes = 0;
     t->step_level = -1;
-    t->step_wire_s = t->step_latency_s = t->step_message_s = t->step_reduce_s = t->step_time_s = 0;
+    t->step_wire_s = t->step_latency_s = t->step_turns_s = t->step_tie_s = t->step_message_s = t->step_reduce_s =
+        t->step_time_s = 0;
 }
 
 void chm_traffic_clear(ChmTraffic *t)
@@ -476,15 +477,15 @@ static void settle_rounds(ChmTraffic *t, ChmOpcode code)
 }
 
 /* Messages that go straight to their receivers share its wire and end together, where those of a ring end one by one,
- * so that what follows can begin on the first. Of two ways that take as long the other is therefore the better one to
- * cut into chunks; this makes it the quicker one, by no more than the model is wrong anyhow. */
-static double late_end_s(const ChmTraffic *t, ChmOpcode code)
+ * so that what follows can begin on the first. As a price that is a latency for each further message, where it matters
+ * at all: between chunks (chm_pipeline_add). Elsewhere it only decides between ways that take as long. */
+static void set_late_end(ChmTraffic *t, ChmOpcode code)
 {
     if (!(chm_is_exchange(code) || code == CHM_OP_ALL_TO_ALL) || t->step_most_sends < 2)
-        return 0;
-    double turns_s = t->topo->level[t->step_level].latency_s * (double)(t->step_most_sends - 1);
+        return;
+    t->step_turns_s = t->topo->level[t->step_level].latency_s * (double)(t->step_most_sends - 1);
     double most_s = t->step_wire_s / CHM_LATE_END;
-    return turns_s < most_s ? turns_s : most_s;
+    t->step_tie_s = t->step_turns_s < most_s ? t->step_turns_s : most_s;
 }
 
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
@@ -502,12 +503,13 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
         time_on_wires(t);
     else
         time_on_switch(t);
-    if (t->step_level >= 0)
-        t->step_latency_s =
-            t->topo->level[t->step_level].latency_s * (double)t->step_rounds + late_end_s(t, step->code);
+    if (t->step_level >= 0) {
+        t->step_latency_s = t->topo->level[t->step_level].latency_s * (double)t->step_rounds;
+        set_late_end(t, step->code);
+    }
     if (t->step_summed_bytes > 0)
         t->step_reduce_s = (double)t->step_summed_bytes / t->topo->reduce_bytes_per_s;
-    t->step_time_s = t->step_latency_s + t->step_wire_s + t->step_message_s + t->step_reduce_s;
+    t->step_time_s = t->step_latency_s + t->step_tie_s + t->step_wire_s + t->step_message_s + t->step_reduce_s;
     if (step->code == CHM_OP_PIPELINE)
         t->step_time_s = chm_pipeline_time(t->load, step->attrs.chunks);
 }

@@ -474,7 +474,7 @@ static void test_exchange_latency(void)
         double latency_s;
     } of[] = {
         {"x=64", "[x/tp]", "[x]", 10 + 48.0 / CHM_LATE_END}, /* three messages, 48 s on the wire */
-        {"x=6400", "[x/tp]", "[x]", 10 + 2 * 10},            /* 4800 s: each further message a latency, and no more */
+        {"x=64000", "[x/tp]", "[x]", 10 + 2 * 10},           /* 48000 s: each further message a latency, and no more */
         {"x=8 y=8", "[x/tp, y]", "[x, y/tp]", 10 + 12.0 / CHM_LATE_END},
         {"x=6400", "[x] at(tp=0)", "[x] at(tp=1)", 10}, /* one message */
         {"x=6400", "[x]", "[x/tp]", 0},                 /* none */
@@ -488,7 +488,8 @@ static void test_exchange_latency(void)
         ChmStep step = chm_arrow_exchange(from, lay(&w, of[i].to));
         chm_traffic_init(&t, &w.ctx.arena, &slow, w.mesh);
         chm_traffic_measure(&t, w.shape, CHM_U8, from, &step);
-        CU_ASSERT_DOUBLE_EQUAL(t.step_latency_s, of[i].latency_s, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(t.step_latency_s + t.step_tie_s, of[i].latency_s, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(t.step_time_s, of[i].latency_s + t.step_wire_s, 1e-12);
         world_fini(&w);
     }
 }
