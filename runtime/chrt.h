@@ -143,14 +143,15 @@ typedef struct ChrtBuffer {
 
 /* Collective; the inputs come first in the list. On every rank, when it is so on any: CHRT_ERR_NULL for a buffer that
  * is missing, CHRT_ERR_OVERLAP for an output that shares a byte with any other buffer (inputs may share). One small
- * all_reduce and O(n log n); allocates only when n is greater than ever before. */
+ * all_reduce and O(n log n); allocates only when n is greater than ever before. CHRT_ERR_COMM after MPI_Finalize. */
 ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const ChrtBuffer *buffers) CHRT_MUST_USE;
 
 /* In place of chrt_enter where its buffers are those of the last time: no message, so a rank that is broken by then
- * tells only itself. CHRT_ERR_STATE when there was no last time or it was refused, which is so on every rank. O(1) */
+ * tells only itself. CHRT_ERR_STATE when there was no last time or it was refused, which is so on every rank;
+ * CHRT_ERR_COMM after MPI_Finalize. O(1) */
 ChrtStatus chrt_reenter(ChrtCtx *ctx) CHRT_MUST_USE;
 
-/* Collective; NULL is fine. Finishes tasks that nobody waited for. */
+/* Collective; NULL is fine. Finishes tasks that nobody waited for. After MPI_Finalize: frees memory, and is local. */
 void chrt_destroy(ChrtCtx *ctx);
 
 /* For a create that cannot go on after chrt_create: copies the text of the last error to message, if that is not NULL,

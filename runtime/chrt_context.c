@@ -252,12 +252,18 @@ static ChrtStatus set_up(ChrtCtx *ctx, const ChrtAxes *groups, int32_t ngroups)
 }
 
 /* Why no context can be made over comm, or NULL; asked before MPI would end the program over it. */
+bool chrt_mpi_is_over(void)
+{
+    int over = 0;
+    MPI_Finalized(&over);
+    return over != 0;
+}
+
 static const char *bad_comm(MPI_Comm comm)
 {
-    int begun = 0, over = 0, inter = 0;
+    int begun = 0, inter = 0;
     MPI_Initialized(&begun);
-    MPI_Finalized(&over);
-    if (!begun || over)
+    if (!begun || chrt_mpi_is_over())
         return begun ? "MPI is finalized" : "MPI is not initialized";
     if (comm == MPI_COMM_NULL)
         return "the communicator is MPI_COMM_NULL";
@@ -325,12 +331,13 @@ void chrt_destroy(ChrtCtx *ctx)
 {
     if (!ctx)
         return;
-    for (int32_t i = 0; i < ctx->ntasks; i++) { /* a failure here is told by `broken` */
+    bool over = chrt_mpi_is_over(); /* then MPI has freed what is its own, and nothing is under way */
+    for (int32_t i = 0; i < ctx->ntasks && !over; i++) { /* a failure here is told by `broken` */
         ChrtStatus status = chrt_wait(ctx->tasks[i]);
         (void)status;
     }
     for (int32_t g = 0; g < ctx->ngroups; g++) {
-        if (!ctx->broken && ctx->groups[g].comm != MPI_COMM_NULL)
+        if (!ctx->broken && !over && ctx->groups[g].comm != MPI_COMM_NULL)
             MPI_Comm_free(&ctx->groups[g].comm);
         free(ctx->groups[g].members);
     }
@@ -343,9 +350,9 @@ void chrt_destroy(ChrtCtx *ctx)
             chrt_task_free(ctx->tasks[i]);
         free(ctx->requests);
         free(ctx->posted);
-        if (ctx->sum_wrap != MPI_OP_NULL)
+        if (!over && ctx->sum_wrap != MPI_OP_NULL)
             MPI_Op_free(&ctx->sum_wrap);
-        if (ctx->comm != MPI_COMM_NULL)
+        if (!over && ctx->comm != MPI_COMM_NULL)
             MPI_Comm_free(&ctx->comm);
     }
     free(ctx->tasks);
@@ -497,6 +504,8 @@ ChrtStatus chrt_enter(ChrtCtx *ctx, int32_t ninputs, int32_t noutputs, const Chr
     int64_t code, least = 0;
     if (!ctx)
         return CHRT_ERR_PLAN;
+    if (chrt_mpi_is_over())
+        return chrt_fail(ctx, CHRT_ERR_COMM, "enter: MPI is finalized");
     ctx->entered = false;
     CHRT_TRY(check_entry(ctx, ninputs, ninputs + noutputs, buffers, &code));
     int rc = MPI_Allreduce(&code, &least, 1, MPI_INT64_T, MPI_MIN, ctx->comm);
@@ -521,6 +530,8 @@ ChrtStatus chrt_reenter(ChrtCtx *ctx)
         return CHRT_ERR_PLAN;
     if (ctx->broken)
         return chrt_repeat(ctx);
+    if (chrt_mpi_is_over())
+        return chrt_fail(ctx, CHRT_ERR_COMM, "rerun: MPI is finalized");
     if (!ctx->entered)
         return chrt_fail(ctx, CHRT_ERR_STATE, "rerun: no run before it whose buffers were accepted");
     return CHRT_OK;

@@ -183,6 +183,9 @@ ChrtStatus chrt_fail_mpi(ChrtCtx *ctx, const char *what, const char *name, int m
 /* What a broken context answers: its status, and whose error it was. */
 ChrtStatus chrt_repeat(ChrtCtx *ctx);
 
+/* Whether MPI is finalized, after which no call to it is allowed; a flag that the library reads, no message. */
+bool chrt_mpi_is_over(void);
+
 /* Makes one status of all ranks': this rank's own if it has one, else 'what: ... on another rank'. Collective. */
 ChrtStatus chrt_agree(ChrtCtx *ctx, const char *what, ChrtStatus mine) CHRT_MUST_USE;
 

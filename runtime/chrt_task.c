@@ -152,7 +152,8 @@ void chrt_task_free(ChrtTask *task)
     free(task->action);
     free(task->walk);
     free(task->edge);
-    for (int32_t i = 0; i < task->nstrided; i++)
+    bool over = chrt_mpi_is_over();
+    for (int32_t i = 0; i < task->nstrided && !over; i++)
         MPI_Type_free(&task->strided[i].type);
     free(task->strided);
     free(task->next);

@@ -186,8 +186,8 @@ static bool take_print_after(ChmCommandLine *p, const char *value)
     return true;
 }
 
-/* Bytes, or with a unit: "512M", "64MiB". */
-static bool read_size(ChmCommandLine *p, const char *value, int64_t *out)
+/* Bytes, or with a unit: "512M", "64MiB"; else what is wrong with it is told. */
+static bool read_size(ChmCommandLine *p, const char *option, const char *value, const char *such_as, int64_t *out)
 {
     static const char units[] = "KMGT";
     size_t digits = strspn(value, "0123456789");
@@ -199,20 +199,20 @@ static bool read_size(ChmCommandLine *p, const char *value, int64_t *out)
         rest++;
         rest += strcmp(rest, "iB") == 0 || strcmp(rest, "B") == 0 ? strlen(rest) : 0;
     }
-    return digits && !*rest && read_int(chm_arena_strndup(p->arena, value, digits), &n) && n >= 1 &&
-           chm_mul64(n, unit, out);
+    if (!digits || *rest || strspn(value, "0") == digits)
+        return chm_options_wrong(p, "'%s %s': not a size such as %s", option, value, such_as);
+    return (read_int(chm_arena_strndup(p->arena, value, digits), &n) && chm_mul64(n, unit, out)) ||
+           chm_options_wrong(p, "'%s %s': larger than %" PRId64 " bytes", option, value, INT64_MAX);
 }
 
 static bool take_memory(ChmCommandLine *p, const char *value)
 {
-    return read_size(p, value, &p->o->memory_bytes) ||
-           chm_options_wrong(p, "'--memory %s': not a size such as 512M or 2G", value);
+    return read_size(p, "--memory", value, "512M or 2G", &p->o->memory_bytes);
 }
 
 static bool take_max_buffer(ChmCommandLine *p, const char *value)
 {
-    return read_size(p, value, &p->o->max_buffer_bytes) ||
-           chm_options_wrong(p, "'--max-buffer %s': not a size such as 64MiB or 1G", value);
+    return read_size(p, "--max-buffer", value, "64MiB or 1G", &p->o->max_buffer_bytes);
 }
 
 #define FLAG_HANDLER(CODE, field, to)                             \

@@ -21,6 +21,16 @@ static const char *const taken[] = {
     "printf", "snprintf", "remove",   "rename",   "puts",         "offsetof",      "assert",  "timer",     "timerfd",
     "base",   "epoll",    "memfd",    "sem",      "mtx",          "cnd",           "thrd",    "tss",
 };
+/* Words of C++, for whose callers the header is too; those that end in _t are taken with the rest of these. */
+static const char *const taken_in_cpp[] = {
+    "and",       "and_eq",    "bitand",    "bitor",    "catch",    "class",    "compl",
+    "concept",   "consteval", "constinit", "co_await", "co_yield", "decltype", "co_return",
+    "delete",    "explicit",  "export",    "friend",   "mutable",  "new",      "const_cast",
+    "namespace", "noexcept",  "not",       "not_eq",   "operator", "or",       "dynamic_cast",
+    "or_eq",     "private",   "protected", "public",   "requires", "template", "reinterpret_cast",
+    "this",      "throw",     "try",       "typeid",   "typename", "using",    "static_cast",
+    "virtual",   "xor",       "xor_eq",
+};
 static const char *const taken_prefixes[] = {
     "type_", "step_", "copy_", "cut_", "base_", "do_",  "AXIS_", "DIM_",    "chrt",   "Chrt",
     "CHRT",  "MPI",   "PMPI",  "OMPI", "ompi",  "mpi",  "pmpi",  "pthread", "posix_", "opal_",
@@ -35,12 +45,18 @@ static bool looks_like_macro(const char *name)
     return !*name;
 }
 
+static bool is_one_of(const char *name, const char *const *words, size_t n)
+{
+    while (n > 0 && strcmp(name, words[n - 1]) != 0)
+        n--;
+    return n > 0;
+}
+
 static bool is_taken(const char *name)
 {
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        if (strcmp(name, taken[i]) == 0)
-            return true;
-    }
+    if (is_one_of(name, taken, sizeof taken / sizeof taken[0]) ||
+        is_one_of(name, taken_in_cpp, sizeof taken_in_cpp / sizeof taken_in_cpp[0]))
+        return true;
     for (size_t i = 0; i < sizeof taken_prefixes / sizeof taken_prefixes[0]; i++) {
         if (strncmp(name, taken_prefixes[i], strlen(taken_prefixes[i])) == 0)
             return true;

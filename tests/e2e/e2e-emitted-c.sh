@@ -89,6 +89,12 @@ INT8_C
 offsetof
 timer
 MPI_Comm
+class
+template
+namespace
+co_await
+wchar_t
+and
 END
 while read -r name; do
     cat >"n-$name.ir" <<END
@@ -110,6 +116,11 @@ output comm = %rt
 END
     expect 0 "the name $name" "$CHIMERAC" -q -O0 --driver -o "n-$name.c" "n-$name.ir" &&
         expect 0 "the name $name" mpi_cc -c "n-$name.c" -o n.o
+    expect 0 "the name $name" "$CHIMERAC" -q -O0 --emit=h -o n.h "n-$name.ir"
+    if [ -s cc.path ]; then
+        echo '#include "n.h"' >n.cc
+        expect 0 "the name $name in C++" env OMPI_CC=g++ "$mpicc" -std=c++20 -DOMPI_SKIP_MPICXX -Wall -Wextra -Werror -fsyntax-only n.cc
+    fi
 done <names.txt
 
 # ---- the same input gives the same bytes

@@ -157,6 +157,47 @@ expect 0 "buffers that overlap" mpi_run 2 ./inplace
 says err "0: -10: enter: output 'x1' overlaps input 'x' on rank 1"
 says err "1: -10: enter: output 'x1' overlaps input 'x' on rank 1"
 
+# ---- calls after MPI_Finalize: refused with a message where MPI would end the program, and destroy frees its memory
+cat >after.plan <<'END'
+plan after;
+mesh m (tp = 2);
+tensor x : f32[seq = 4, h = 4];
+step {
+  x0 = input x [seq/tp, h];
+  x1 = x0 -> [seq, h/tp];
+  output x1;
+}
+END
+expect 0 "after" "$CHIMERAC" -q -o after.c after.plan
+expect 0 "after" "$CHIMERAC" -q --emit=h -o after.h after.plan
+cat >late.c <<'END'
+#include "after.h"
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    static float memory[16];
+    static char message[1024];
+    after *plan, *late;
+    MPI_Init(&argc, &argv);
+    if (after_create(MPI_COMM_WORLD, &plan, NULL) || after_run(plan, memory, memory + 8))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    int again = after_rerun(plan);
+    fprintf(stderr, "%d: %s\n", again, after_message(plan));
+    int run = after_run(plan, memory, memory + 8);
+    fprintf(stderr, "%d: %s\n", run, after_message(plan));
+    int made = after_create(MPI_COMM_WORLD, &late, message);
+    fprintf(stderr, "%d: %s\n", made, message);
+    after_destroy(plan);
+    return again != -11 || run != -11 || made != -11;
+}
+END
+expect 0 "late.c" mpi_cc late.c after.c rt/*.o -lm -o late
+expect 0 "calls after MPI_Finalize" mpi_run 2 ./late
+says err "-11: rerun: MPI is finalized"
+says err "-11: enter: MPI is finalized"
+says err "-11: create: plan 'after': MPI is finalized"
+
 # ---- ranks that run different schedules
 cat >two.c <<'END'
 #include "tp_pp.h"

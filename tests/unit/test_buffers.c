@@ -131,6 +131,39 @@ static void test_started(void)
     schedule_fini(&s);
 }
 
+static bool are_apart(const ChmBuffers *b, const ChmValue *v, const ChmValue *w)
+{
+    int64_t at = b->place[v->id].offset_bytes, other = b->place[w->id].offset_bytes;
+    return at + chm_max_local_bytes(v->type) <= other || other + chm_max_local_bytes(w->type) <= at;
+}
+
+/* A started op's operand and its result, neither used otherwise, against a value made before the wait and one made
+ * behind it. */
+static void test_started_holds_operand_and_result(void)
+{
+    Schedule s;
+    ChmBuffers b;
+    schedule_init(&s, mesh8);
+    ChmValue *in = schedule_input(&s, "in", CHM_F32, size64, "a"), *operand = gather(&s, in);
+    ChmValue *result = schedule_op(&s, operand, CHM_OP_EXCHANGE, (ChmAttrs){0}, "|b|");
+    ChmValue *between = gather(&s, in);
+    result->def->started = true;
+    ChmOp *wait = chm_build_wait(s.m, NULL, (ChmSpan){0}, result);
+    ChmValue *behind = gather(&s, in);
+    schedule_output(&s, slice(&s, between), "one");
+    schedule_output(&s, slice(&s, behind), "two");
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT(are_apart(&b, operand, between));
+    CU_ASSERT(are_apart(&b, result, between));
+    CU_ASSERT(are_apart(&b, operand, result));
+    CU_ASSERT_FALSE(are_apart(&b, operand, behind) && are_apart(&b, result, behind)); /* the wait sets them free */
+    result->def->started = false;
+    chm_op_unlink(s.m, wait);
+    chm_buffers_plan(&s.arena, s.m, &b);
+    CU_ASSERT_FALSE(are_apart(&b, operand, between) && are_apart(&b, result, between)); /* so it is the start alone */
+    schedule_fini(&s);
+}
+
 static void check_disjoint(const Schedule *s, const ChmBuffers *b)
 {
     int32_t i = 0;
@@ -197,6 +230,7 @@ static const UnitTest tests[] = {
     {"no values in the arena", test_no_values_in_arena},
     {"too large", test_too_large},
     {"started", test_started},
+    {"started holds operand and result", test_started_holds_operand_and_result},
     {"live values are apart", test_live_values_are_apart},
     UNIT_END,
 };
