@@ -20,7 +20,8 @@ static int32_t around(const ChrtWork *w, int32_t m)
 static int32_t send_on(ChrtWork *w, int32_t next, ChrtPlace at, int64_t elems, int32_t have, int32_t *last)
 {
     int32_t send = chrt_send(w, next, at, elems, have);
-    chrt_after(w->task, send, *last);
+    if (w->task->nsteps > 1)
+        chrt_after(w->task, send, *last);
     *last = send;
     return send;
 }
