@@ -5,9 +5,10 @@
  * 2009). Blocks may differ in size and be empty. A block that is one run of the caller's buffer is sent and received in
  * place; others go through two slots by turns.
  *
- * A message leaves when the one before it on the same way has arrived. Where a wire is slow for a while, by other
- * traffic, the next blocks from behind would else share it with the one that the ranks ahead are waiting for, all
- * arrive late, and the ring never catches up: on a mesh, beside one shift, 2.2 ms in place of 1.4 (SimGrid).
+ * In a pipeline a message leaves when the one before it on the same way has arrived. Where a wire is slow for a while,
+ * by the other steps, the next blocks from behind would else share it with the one that the ranks ahead are waiting
+ * for, all arrive late, and the ring never catches up: on a mesh, beside a shift, 2.2 ms in place of 1.4 (SimGrid). A
+ * ring by itself need not wait, which would cost it a tenth over shared memory.
  */
 #include "chrt_task.h"
 
