@@ -155,7 +155,8 @@ ChrtStatus chrt_reenter(ChrtCtx *ctx) CHRT_MUST_USE;
 void chrt_destroy(ChrtCtx *ctx);
 
 /* For a create that cannot go on after chrt_create: copies the text of the last error to message, if that is not NULL,
- * destroys the context, and returns the status. Collective. */
+ * destroys the context, and returns the status. Where chrt_create failed itself, which leaves NULL and a message, only
+ * returns it. Collective. */
 ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message);
 
 /* Text of the last error, "" before the first; lives as long as the context. For NULL it says that there is none. */

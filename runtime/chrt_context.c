@@ -251,7 +251,6 @@ static ChrtStatus set_up(ChrtCtx *ctx, const ChrtAxes *groups, int32_t ngroups)
     return chrt_agree(ctx, "create", mine);
 }
 
-/* Why no context can be made over comm, or NULL; asked before MPI would end the program over it. */
 bool chrt_mpi_is_over(void)
 {
     int over = 0;
@@ -259,6 +258,7 @@ bool chrt_mpi_is_over(void)
     return over != 0;
 }
 
+/* Why no context can be made over comm, or NULL; asked before MPI would end the program over it. */
 static const char *bad_comm(MPI_Comm comm)
 {
     int begun = 0, inter = 0;
@@ -363,7 +363,7 @@ void chrt_destroy(ChrtCtx *ctx)
 
 ChrtStatus chrt_abandon(ChrtCtx *ctx, int status, char *message)
 {
-    if (message)
+    if (message && ctx)
         snprintf(message, CHRT_MESSAGE_BYTES, "%s", ctx->message);
     chrt_destroy(ctx);
     return (ChrtStatus)status;

@@ -123,8 +123,9 @@ static void stop(const Run *run, const char *what, const char *message)
 static void run_once(const Run *run, int which, bool again)
 {
     const ChrtDriverSchedule *s = schedule(run, which);
-    int status =
-        again ? s->rerun(run->plan[which]) : s->run(run->plan[which], (const void *const *)run->in, run->out[which]);
+    int status = again ? 0 : s->enter(run->plan[which], (const void *const *)run->in, run->out[which]);
+    if (status >= 0)
+        status = s->rerun(run->plan[which]);
     if (status < 0)
         stop(run, schedule_name[which],
              s->message ? s->message(run->plan[which]) : chrt_status_name((ChrtStatus)status));

@@ -53,8 +53,8 @@ typedef struct ChrtDriverOutput {
 typedef struct ChrtDriverSchedule {
     int (*create)(MPI_Comm comm, void **plan,
                   char *message); /* message: CHRT_MESSAGE_BYTES bytes, written on failure */
-    int (*run)(void *plan, const void *const *in, void *const *out);
-    int (*rerun)(void *plan); /* on the buffers of the last run */
+    int (*enter)(void *plan, const void *const *in, void *const *out); /* checks the buffers, and keeps them */
+    int (*rerun)(void *plan);                                          /* on the buffers that entered last */
     void (*destroy)(void *plan);
     const char *(*message)(void *plan); /* chrt_error_message of the plan's context; may be NULL */
     int64_t sent_bytes, received_bytes; /* by the model: the worst rank's, over the whole schedule */
@@ -70,6 +70,33 @@ typedef struct ChrtDriver {
     ChrtDriverSchedule baseline, optimized;
     bool same; /* the two are one and the same: their ratio is 1, and what is measured is noise */
 } ChrtDriver;
+
+/* Of an emitted plan: the functions of its two schedules above, but for do_enter, and base_rerun, the plan as written.
+ */
+#define CHRT_DRIVER_FUNCTIONS(NAME)                                 \
+    static int do_create(MPI_Comm comm, void **plan, char *message) \
+    {                                                               \
+        NAME *made = NULL;                                          \
+        int status = NAME##_create(comm, &made, message);           \
+        *plan = made;                                               \
+        return status;                                              \
+    }                                                               \
+    static int do_baseline(void *plan)                              \
+    {                                                               \
+        return base_rerun(plan);                                    \
+    }                                                               \
+    static int do_optimized(void *plan)                             \
+    {                                                               \
+        return NAME##_rerun(plan);                                  \
+    }                                                               \
+    static void do_destroy(void *plan)                              \
+    {                                                               \
+        NAME##_destroy(plan);                                       \
+    }                                                               \
+    static const char *do_message(void *plan)                       \
+    {                                                               \
+        return NAME##_message(plan);                                \
+    }
 
 /* Initialises and finalises MPI. Options: -r N repetitions (6), made even, -s SEED first seed (1), --float, --time-only
  * (no check; the last line then says 'unchecked'), -h. Returns the exit status. */

@@ -20,8 +20,7 @@ typedef struct Runs {
     const ChmMesh *mesh;
 } Runs;
 
-/* All but 'outer', the same for every unit. Weights are set as far as there are axes: this is asked for again and
- * again.
+/* All but 'outer', which is a unit's own. Weights are set as far as there are axes: this is asked for again and again.
  */
 static void runs_init(Runs *x, const ChmShape *shape, const ChmLayout *l, int32_t d, ChmAxes inside)
 {

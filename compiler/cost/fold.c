@@ -136,11 +136,6 @@ static ChmAxes tie_together(const ChmTopology *t, const ChmMesh *m, ChmAxes kept
 
 /* ---- the fold */
 
-static ChmAxes all_axes(const ChmMesh *m)
-{
-    return m->naxes == 32 ? ~(ChmAxes)0 : CHM_AXIS(m->naxes) - 1;
-}
-
 void chm_fold_init(ChmFold *f, const ChmTopology *topo, const ChmShape *shape, const ChmLayout *from,
                    const ChmStep *steps, int32_t n)
 {
@@ -152,7 +147,7 @@ void chm_fold_init(ChmFold *f, const ChmTopology *topo, const ChmShape *shape, c
     ChmAxes twins = c.partial | (c.exchanges ? 0 : c.replicated);
     for (int32_t d = 0; d < shape->ndims; d++)
         twins |= even_prefix(&c, d);
-    ChmAxes own = all_axes(m) & ~m->trivial;
+    ChmAxes own = chm_axes_outside(m, m->trivial);
     *f = (ChmFold){.mesh = m, .shape = shape, .kept = (own & ~twins & ~c.pinned) | c.worked};
     f->kept = tie_together(topo, m, f->kept) & (own | c.worked);
     f->pinned = c.pinned & ~f->kept;
@@ -211,7 +206,7 @@ void chm_fold_topology(const ChmFold *f, const ChmTopology *topo, ChmTopology *f
     *folded = *topo;
     for (int32_t i = 0; i < topo->nlevels; i++) {
         ChmLevel *l = &folded->level[i];
-        ChmAxes inside = axes_of_group(topo, f->mesh, i, true) & all_axes(f->mesh);
+        ChmAxes inside = axes_of_group(topo, f->mesh, i, true) & chm_axes_outside(f->mesh, 0);
         if (l->group_ranks)
             l->group_ranks /= (int32_t)chm_axes_extent(f->mesh, inside & ~f->kept);
         l->axes = fold_axes(f, l->axes);

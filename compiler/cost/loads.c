@@ -213,7 +213,7 @@ static ChmLoadBook *make_book(ChmPricer *pricer, const ChmModule *m)
     k->pricer = pricer;
     chm_map_init(&k->known, arena);
     chm_map_init(&k->bodies, arena);
-    classes_init(&k->wires, arena, wires ? wires->first[CHM_MAX_LEVELS] : 2 * m->mesh->ranks, CHM_WIRE_CLASSES);
+    classes_init(&k->wires, arena, chm_count_wires(wires, m->mesh->ranks), CHM_WIRE_CLASSES);
     classes_init(&k->ranks, arena, m->mesh->ranks, CHM_RANK_CLASSES);
     k->wire_s = CHM_NEW_ARRAY(arena, double, k->wires.things);
     k->takes_part = CHM_NEW_ARRAY(arena, double, k->ranks.things);

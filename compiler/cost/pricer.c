@@ -425,7 +425,7 @@ void chm_bill_join(ChmBill *b, const ChmBill *other, int32_t sign)
 void chm_bill_by_rank(ChmBill *b)
 {
     const ChmMesh *m = b->pricer->mesh;
-    widen(b, (m->naxes == CHM_MAX_AXES ? ~(ChmAxes)0 : CHM_AXIS(m->naxes) - 1) & ~m->trivial);
+    widen(b, chm_axes_outside(m, m->trivial));
 }
 
 ChmPrice chm_bill_price(const ChmBill *b)

@@ -4,8 +4,6 @@
  */
 #include "cost/unfold.h"
 
-#include <string.h>
-
 /* Axis by axis, the major one first: what a coordinate more makes of each place so far. */
 static void unfold_ranks(int32_t *rank, const ChmFold *f)
 {
@@ -26,14 +24,11 @@ static void unfold_ranks(int32_t *rank, const ChmFold *f)
     }
 }
 
-/* The wires of a switch level: two to each rank, or to each unit that shares them. Of a grid: two to each unit and
- * dimension. */
 static void unfold_level(ChmUnfold *u, const ChmTopology *topo, const ChmWires *w, const ChmWires *folded,
                          int32_t level, int32_t ranks)
 {
-    const ChmLevel *l = &topo->level[level];
-    bool grid = l->kind != CHM_LEVEL_SWITCH, by_unit = grid || (level > 0 && l->shared);
-    int32_t ends = grid ? 2 * l->grid_dims : 2;
+    bool by_unit = chm_wires_of_units(topo, level);
+    int32_t ends = chm_wires_each(&topo->level[level]);
     for (int32_t r = 0; r < ranks; r++) {
         int32_t at = u->rank[r];
         if (at == CHM_IDLE)
@@ -45,21 +40,16 @@ static void unfold_level(ChmUnfold *u, const ChmTopology *topo, const ChmWires *
     }
 }
 
-static int32_t count_wires(const ChmMesh *mesh, const ChmWires *wires)
-{
-    return wires ? wires->first[CHM_MAX_LEVELS] : 2 * mesh->ranks;
-}
-
 void chm_unfold_init(ChmUnfold *u, ChmArena *arena, const ChmMesh *mesh, const ChmWires *wires)
 {
     u->rank = CHM_NEW_ARRAY(arena, int32_t, mesh->ranks);
-    u->wire = CHM_NEW_ARRAY(arena, int32_t, count_wires(mesh, wires));
+    u->wire = CHM_NEW_ARRAY(arena, int32_t, chm_count_wires(wires, mesh->ranks));
 }
 
 void chm_unfold_set(ChmUnfold *u, const ChmFold *f, const ChmTopology *topo, const ChmWires *wires,
                     const ChmTraffic *folded)
 {
-    int32_t ranks = f->mesh->ranks, n = count_wires(f->mesh, wires);
+    int32_t ranks = f->mesh->ranks, n = chm_count_wires(wires, ranks);
     unfold_ranks(u->rank, f);
     for (int32_t i = 0; i < n; i++)
         u->wire[i] = CHM_IDLE;

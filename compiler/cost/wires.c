@@ -9,16 +9,9 @@ bool chm_topology_is_plain(const ChmTopology *topo)
     return topo->nlevels == 1 && topo->level[0].kind == CHM_LEVEL_SWITCH;
 }
 
-static bool is_grid(const ChmLevel *l)
-{
-    return l->kind != CHM_LEVEL_SWITCH;
-}
-
-/* At the first level the units are ranks, so their wires are never shared. */
 static bool is_shared(const ChmTopology *topo, int32_t level)
 {
-    const ChmLevel *l = topo->level + level;
-    return l != topo->level && l->shared;
+    return !chm_is_grid(topo->level + level) && chm_wires_of_units(topo, level);
 }
 
 static int32_t unit_of(const ChmTopology *topo, const ChmMesh *mesh, int32_t level, int32_t rank)
@@ -57,9 +50,9 @@ const ChmWires *chm_wires_make(ChmArena *arena, const ChmTopology *topo, const C
         }
         w->unit[i] = unit;
         w->group[i] = group;
-        int32_t ends = is_grid(l) ? nunits * l->grid_dims : is_shared(topo, i) ? nunits : mesh->ranks;
-        w->first[i + 1] = w->first[i] + 2 * ends;
-        if (is_grid(l))
+        int32_t ends = chm_wires_of_units(topo, i) ? nunits : mesh->ranks;
+        w->first[i + 1] = w->first[i] + chm_wires_each(l) * ends;
+        if (chm_is_grid(l))
             place_units(w, arena, topo, mesh, i, nunits);
     }
     for (int32_t i = topo->nlevels; i < CHM_MAX_LEVELS; i++)
@@ -69,7 +62,7 @@ const ChmWires *chm_wires_make(ChmArena *arena, const ChmTopology *topo, const C
 
 int32_t chm_traffic_wires(const ChmTraffic *t)
 {
-    return t->wires ? t->wires->first[CHM_MAX_LEVELS] : 2 * t->ranks;
+    return chm_count_wires(t->wires, t->ranks);
 }
 
 /* ---- messages */
@@ -83,7 +76,7 @@ static void load(ChmTraffic *t, int32_t wire, int64_t bytes)
 static void load_side(ChmTraffic *t, int32_t level, int32_t rank, int32_t way, int64_t bytes)
 {
     const ChmWires *w = t->wires;
-    for (; level >= 0 && !is_grid(&t->topo->level[level]); level--) {
+    for (; level >= 0 && !chm_is_grid(&t->topo->level[level]); level--) {
         bool shared = is_shared(t->topo, level);
         load(t, w->first[level] + 2 * (shared ? w->unit[level][rank] : rank) + way, bytes);
         if (!shared)
@@ -130,10 +123,10 @@ void chm_wires_send(ChmTraffic *t, int32_t from, int32_t to, int64_t bytes, int6
     const ChmLevel *l = &t->topo->level[level];
     t->step_level = level > t->step_level ? level : t->step_level;
     t->step_rank_s[from] += l->message_s * (double)messages;
-    if (is_grid(l))
+    if (chm_is_grid(l))
         load_grid(t, level, from, to, bytes);
-    load_side(t, is_grid(l) ? level - 1 : level, from, 0, bytes);
-    load_side(t, is_grid(l) ? level - 1 : level, to, 1, bytes);
+    load_side(t, chm_is_grid(l) ? level - 1 : level, from, 0, bytes);
+    load_side(t, chm_is_grid(l) ? level - 1 : level, to, 1, bytes);
 }
 
 /* ---- bandwidth into a unit */
@@ -143,7 +136,7 @@ static double unit_wires(const ChmTopology *topo, int32_t level, int32_t ranks)
 {
     const ChmLevel *l = &topo->level[level];
     int32_t wires = is_shared(topo, level) ? 1 : ranks;
-    if (is_grid(l)) {
+    if (chm_is_grid(l)) {
         wires = 0;
         for (int32_t d = 0; d < l->grid_dims; d++)
             wires += l->grid[d] > 2 ? 2 : l->grid[d] - 1;
@@ -154,10 +147,10 @@ static double unit_wires(const ChmTopology *topo, int32_t level, int32_t ranks)
 /* What comes to a unit of 'level' over a level above: does it pass wires of a level between, so that it is counted? */
 static bool passes(const ChmTopology *topo, int32_t level, int32_t above)
 {
-    if (!is_shared(topo, above) && !is_grid(&topo->level[above]))
+    if (!is_shared(topo, above) && !chm_is_grid(&topo->level[above]))
         return false;
     for (int32_t i = above - 1; i >= level; i--) {
-        if (is_grid(&topo->level[i]))
+        if (chm_is_grid(&topo->level[i]))
             return false;
         if (i == level || !is_shared(topo, i))
             return true;

@@ -30,6 +30,30 @@ struct ChmWires {
     const int32_t *group[CHM_MAX_LEVELS];   /* by rank */
 };
 
+static inline bool chm_is_grid(const ChmLevel *l)
+{
+    return l->kind != CHM_LEVEL_SWITCH;
+}
+
+/* Whether the wires of the level are units' and not ranks'. At the first level units are ranks: never shared. */
+static inline bool chm_wires_of_units(const ChmTopology *topo, int32_t level)
+{
+    const ChmLevel *l = topo->level + level;
+    return chm_is_grid(l) || (level > 0 && l->shared);
+}
+
+/* So many to each of them. */
+static inline int32_t chm_wires_each(const ChmLevel *l)
+{
+    return chm_is_grid(l) ? 2 * l->grid_dims : 2;
+}
+
+/* All; on a plain switch (NULL) two a rank, out and in. */
+static inline int32_t chm_count_wires(const ChmWires *w, int32_t ranks)
+{
+    return w ? w->first[CHM_MAX_LEVELS] : 2 * ranks;
+}
+
 /* NULL where the topology is a plain switch: its wires are the ranks' bytes sent and received. O(ranks * levels). */
 const ChmWires *chm_wires_make(ChmArena *arena, const ChmTopology *topo, const ChmMesh *mesh);
 

@@ -145,8 +145,8 @@ void chm_emit_c(const ChmEmitJob *job, ChmOut *out)
     if (job->driver)
         chm_c_write_steps(&w, &w.baseline);
     chm_c_write_create(&w);
-    chm_c_write_run(&w, &w.optimized, "", chm_arena_printf(w.arena, "%s_rerun", w.name),
-                    chm_arena_printf(w.arena, "%s_run", w.name));
+    chm_c_write_rerun(&w, &w.optimized, chm_arena_printf(w.arena, "int %s_rerun", w.name));
+    chm_c_write_run(&w);
     chm_c_write_destroy(&w);
     if (job->driver)
         chm_c_write_main(&w);

@@ -62,8 +62,8 @@ void chm_c_write_tables(ChmC *w);
 /* ---- c_calls.c */
 void chm_c_write_parameters(ChmC *w, const char *head); /* "HEAD(NAME *plan, const float *in_x, float *out_y)" */
 void chm_c_write_create(ChmC *w);
-/* Two functions: rerun has the ops; run checks the buffers, keeps them in the plan, and goes on there. */
-void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *linkage, const char *rerun, const char *run);
+void chm_c_write_rerun(ChmC *w, const ChmCSchedule *s, const char *head); /* the ops, on the buffers in the plan */
+void chm_c_write_run(ChmC *w); /* enter, which checks and keeps the buffers, and run: that and rerun */
 void chm_c_write_destroy(ChmC *w);
 void chm_c_write_function(ChmC *w, const char *head, const char *body); /* on one line where it fits */
 

@@ -7,44 +7,56 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A declaration each of what the user hands over: "const float *in_x". */
-static const char *input_declaration(ChmC *w, int32_t i)
+/* ---- what the user hands over, the inputs first: "in_x" */
+
+static const char *buffer_name(const ChmC *w, int32_t i)
 {
-    const ChmTensor *t = w->inputs.at[i]->tensor;
-    return chm_arena_printf(w->arena, "const %s *in_%s", chm_c_dtype(t->dtype), t->name);
+    return i < w->inputs.len ? w->inputs.at[i]->tensor->name : w->outputs.at[i - w->inputs.len]->name;
 }
 
-static const char *output_declaration(ChmC *w, int32_t i)
+static const char *buffer(ChmC *w, int32_t i)
 {
-    const ChmOp *op = w->outputs.at[i];
-    return chm_arena_printf(w->arena, "%s *out_%s", chm_c_dtype(op->operand->type->dtype), op->name);
+    return chm_arena_printf(w->arena, "%s_%s", i < w->inputs.len ? "in" : "out", buffer_name(w, i));
+}
+
+static const ChmType *buffer_type(const ChmC *w, int32_t i)
+{
+    return i < w->inputs.len ? w->inputs.at[i]->result->type : w->outputs.at[i - w->inputs.len]->operand->type;
+}
+
+static const char *declaration(ChmC *w, int32_t i)
+{
+    const char *dtype = chm_c_dtype(buffer_type(w, i)->dtype);
+    return chm_arena_printf(w->arena, "%s%s *%s", i < w->inputs.len ? "const " : "", dtype, buffer(w, i));
+}
+
+/* "HEAD, ITEM, ITEM)", broken where it is too long. */
+static void write_list(ChmC *w, const char *head, const char *item(ChmC *, int32_t))
+{
+    size_t column = strlen(head);
+    chm_out_puts(w->out, head);
+    for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
+        const char *text = item(w, i);
+        chm_out_putc(w->out, ',');
+        if (column + strlen(text) + 4 > CHM_C_COLUMNS) {
+            chm_out_puts(w->out, "\n   ");
+            column = 3;
+        }
+        chm_out_printf(w->out, " %s", text);
+        column += strlen(text) + 2;
+    }
+    chm_out_putc(w->out, ')');
 }
 
 void chm_c_write_parameters(ChmC *w, const char *head)
 {
-    ChmOut line;
-    chm_out_init_arena(&line, w->arena);
-    chm_out_printf(&line, "%s(%s *plan", head, w->name);
-    size_t column = line.len;
-    for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
-        const char *text = i < w->inputs.len ? input_declaration(w, i) : output_declaration(w, i - w->inputs.len);
-        chm_out_putc(&line, ',');
-        if (column + strlen(text) + 4 > CHM_C_COLUMNS) {
-            chm_out_puts(&line, "\n   ");
-            column = 3;
-        }
-        chm_out_printf(&line, " %s", text);
-        column += strlen(text) + 2;
-    }
-    chm_out_printf(w->out, "%s)", chm_out_text(&line));
+    write_list(w, chm_arena_printf(w->arena, "%s(%s *plan", head, w->name), declaration);
 }
 
 static void write_buffer_fields(ChmC *w)
 {
-    for (int32_t i = 0; i < w->inputs.len; i++)
-        chm_out_printf(w->out, "    %s;\n", input_declaration(w, i));
-    for (int32_t i = 0; i < w->outputs.len; i++)
-        chm_out_printf(w->out, "    %s;\n", output_declaration(w, i));
+    for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++)
+        chm_out_printf(w->out, "    %s;\n", declaration(w, i));
 }
 
 /* With --driver two schedules share the memory, and the agreement is on both. */
@@ -70,7 +82,7 @@ void chm_c_write_create(ChmC *w)
     chm_out_puts(out, "    _Alignas(64) unsigned char arena[];\n};\n");
     chm_out_printf(out,
                    "\nint %s_create(MPI_Comm comm, %s **plan, char *message)\n{\n"
-                   "    ChrtCtx *rt = NULL;\n    unsigned char *memory = NULL;\n    *plan = NULL;\n",
+                   "    ChrtCtx *rt = NULL;\n    unsigned char *memory = NULL;\n",
                    name, name);
     chm_out_puts(out, "    int status = chrt_create(comm, &mesh, ");
     if (w->groups.len)
@@ -78,8 +90,7 @@ void chm_c_write_create(ChmC *w)
     else
         chm_out_puts(out, "NULL, 0");
     chm_out_printf(out, ", UINT64_C(0x%016" PRIx64 "), \"%s\", &rt, message);\n", hash, w->job->baseline->name);
-    chm_out_puts(out, "    if (status)\n        return status;\n");
-    chm_out_printf(out, "    status = chrt_arena(rt, (int64_t)sizeof **plan + %s, &memory);\n",
+    chm_out_printf(out, "    if (!status) status = chrt_arena(rt, (int64_t)sizeof **plan + %s, &memory);\n",
                    chm_c_int(w, arena_bytes));
     chm_out_puts(out, "    *plan = (void *)memory;\n");
     chm_c_write_prepare(w, &w->optimized);
@@ -102,40 +113,38 @@ static void write_pointers(ChmC *w, const ChmCSchedule *s)
 
 static void write_enter(ChmC *w)
 {
-    ChmOut list;
-    chm_out_init_arena(&list, w->arena);
+    chm_out_printf(w->out, "    return chrt_enter(plan->rt, %d, %d, (const ChrtBuffer[]){", (int)w->inputs.len,
+                   (int)w->outputs.len);
     for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++) {
-        bool in = i < w->inputs.len;
-        const ChmOp *op = in ? w->inputs.at[i] : w->outputs.at[i - w->inputs.len];
-        const char *name = in ? op->tensor->name : op->name;
-        const ChmType *t = in ? op->result->type : op->operand->type;
-        chm_out_printf(&list, "%s{\"%s\", &%s, %s%s}", i ? ",\n        " : "", name, chm_c_type(w, t),
-                       in ? "in_" : "out_", name);
+        chm_out_printf(w->out, "%s\n        {\"%s\", &%s, %s}", i ? "," : "", buffer_name(w, i),
+                       chm_c_type(w, buffer_type(w, i)), buffer(w, i));
     }
-    chm_out_printf(w->out, "    int status = chrt_enter(plan->rt, %d, %d, (const ChrtBuffer[]){\n        %s});\n",
-                   (int)w->inputs.len, (int)w->outputs.len, chm_out_text(&list));
+    chm_out_puts(w->out, "});\n");
 }
 
-/* The ops are in rerun, on what run has kept: two lists of arguments would have to be kept alike. */
-void chm_c_write_run(ChmC *w, const ChmCSchedule *s, const char *linkage, const char *rerun, const char *run)
+void chm_c_write_rerun(ChmC *w, const ChmCSchedule *s, const char *head)
 {
-    chm_out_printf(w->out, "\n%sint %s(%s *plan)\n{\n    if (!plan) return CHRT_ERR_PLAN;\n", linkage, rerun, w->name);
+    chm_out_printf(w->out, "\n%s(%s *plan)\n{\n    if (!plan) return CHRT_ERR_PLAN;\n", head, w->name);
     write_pointers(w, s);
     chm_out_puts(w->out, "    int status = chrt_reenter(plan->rt);\n\n");
     for (const ChmOp *op = s->m->first; op; op = op->next)
         chm_c_write_op(w, s, op);
-    chm_out_puts(w->out, "    return status;\n}\n\n");
+    chm_out_puts(w->out, "    return status;\n}\n");
+}
 
-    chm_c_write_parameters(w, chm_arena_printf(w->arena, "%sint %s", linkage, run));
+void chm_c_write_run(ChmC *w)
+{
+    chm_out_putc(w->out, '\n');
+    chm_c_write_parameters(w, "static int enter");
     chm_out_puts(w->out, "\n{\n    if (!plan) return CHRT_ERR_PLAN;\n");
+    for (int32_t i = 0; i < w->inputs.len + w->outputs.len; i++)
+        chm_out_printf(w->out, "    plan->%s = %s;\n", buffer(w, i), buffer(w, i));
     write_enter(w);
-    chm_out_puts(w->out, "    if (status) return status;\n");
-    for (int32_t i = 0; i < w->inputs.len; i++)
-        chm_out_printf(w->out, "    plan->in_%s = in_%s;\n", w->inputs.at[i]->tensor->name,
-                       w->inputs.at[i]->tensor->name);
-    for (int32_t i = 0; i < w->outputs.len; i++)
-        chm_out_printf(w->out, "    plan->out_%s = out_%s;\n", w->outputs.at[i]->name, w->outputs.at[i]->name);
-    chm_out_printf(w->out, "    return %s(plan);\n}\n", rerun);
+    chm_out_puts(w->out, "}\n\n");
+    chm_c_write_parameters(w, chm_arena_printf(w->arena, "int %s_run", w->name));
+    chm_out_puts(w->out, "\n{\n");
+    write_list(w, "    int status = enter(plan", buffer);
+    chm_out_printf(w->out, ";\n    return status ? status : %s_rerun(plan);\n}\n", w->name);
 }
 
 void chm_c_write_function(ChmC *w, const char *head, const char *body)

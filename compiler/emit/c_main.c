@@ -15,50 +15,27 @@ static int32_t input_of(const ChmC *w, const ChmOp *output)
     return i;
 }
 
-/* One schedule through void pointers. The names here begin with "do_": no plan's do, 'do' being a word of C. */
-static void write_run_adapter(ChmC *w, const char *which, const char *run)
+/* Through void pointers, for the driver. The names here begin with "do_": no plan's do, 'do' being a word of C. */
+static void write_functions(ChmC *w)
 {
     ChmOut body;
     chm_out_init_arena(&body, w->arena);
-    chm_out_printf(&body, "return %s(plan", run);
+    chm_out_puts(&body, "return enter(plan");
     for (int32_t i = 0; i < w->inputs.len; i++)
         chm_out_printf(&body, ", in[%d]", (int)i);
     for (int32_t i = 0; i < w->outputs.len; i++)
         chm_out_printf(&body, ", out[%d]", (int)i);
     chm_out_puts(&body, ");");
-    chm_c_write_function(
-        w, chm_arena_printf(w->arena, "static int do_%s(void *plan, const void *const *in, void *const *out)", which),
-        chm_out_text(&body));
-}
-
-static void write_rerun_adapter(ChmC *w, const char *which, const char *rerun)
-{
-    chm_c_write_function(w, chm_arena_printf(w->arena, "static int do_%s(void *plan)", which),
-                         chm_arena_printf(w->arena, "return %s(plan);", rerun));
-}
-
-static void write_adapters(ChmC *w)
-{
-    const char *name = w->name;
-    chm_out_printf(w->out,
-                   "\nstatic int do_create(MPI_Comm comm, void **plan, char *message)\n{\n"
-                   "    %s *made;\n    int status = %s_create(comm, &made, message);\n    *plan = made;\n"
-                   "    return status;\n}\n\n",
-                   name, name);
-    write_run_adapter(w, "run_baseline", "base_run");
-    write_rerun_adapter(w, "rerun_baseline", "base_rerun");
-    write_run_adapter(w, "run_optimized", chm_arena_printf(w->arena, "%s_run", name));
-    write_rerun_adapter(w, "rerun_optimized", chm_arena_printf(w->arena, "%s_rerun", name));
-    chm_c_write_function(w, "static const char *do_message(void *plan)",
-                         chm_arena_printf(w->arena, "return %s_message(plan);", name));
-    chm_c_write_function(w, "static void do_destroy(void *plan)",
-                         chm_arena_printf(w->arena, "%s_destroy(plan);", name));
+    chm_out_putc(w->out, '\n');
+    chm_c_write_function(w, "static int do_enter(void *plan, const void *const *in, void *const *out)",
+                         chm_out_text(&body));
+    chm_out_printf(w->out, "CHRT_DRIVER_FUNCTIONS(%s)\n", w->name);
 }
 
 static void put_schedule(ChmC *w, const ChmCSchedule *s, const char *which)
 {
-    chm_out_printf(w->out, "    .%s = {do_create, do_run_%s, do_rerun_%s, do_destroy, do_message, %s, %s},\n", which,
-                   which, which, chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
+    chm_out_printf(w->out, "    .%s = {do_create, do_enter, do_%s, do_destroy, do_message, %s, %s},\n", which, which,
+                   chm_c_int(w, s->price.worst_sent_bytes), chm_c_int(w, s->price.worst_received_bytes));
 }
 
 static void write_descriptor(ChmC *w)
@@ -90,8 +67,9 @@ void chm_c_write_main(ChmC *w)
 {
     ChmOut *out = w->out;
     chm_out_puts(out, "\n/* ---- main: the plan as written against the schedule above, checked and timed */\n");
-    chm_c_write_run(w, &w->baseline, "static ", "base_rerun", "base_run");
-    write_adapters(w);
+    chm_c_write_rerun(w, &w->baseline, "static int base_rerun");
+    write_functions(w);
     write_descriptor(w);
-    chm_out_puts(out, "\nint main(int argc, char **argv)\n{\n    return chrt_driver_main(argc, argv, &driver);\n}\n");
+    chm_out_putc(out, '\n');
+    chm_c_write_function(w, "int main(int argc, char **argv)", "return chrt_driver_main(argc, argv, &driver);");
 }

@@ -19,7 +19,7 @@ static const char *const taken[] = {
     "main",   "step",     "copy",     "message",  "mesh",         "groups",        "inputs",  "outputs",   "driver",
     "comm",   "plan",     "status",   "linux",    "unix",         "errno",         "stdin",   "stdout",    "stderr",
     "printf", "snprintf", "remove",   "rename",   "puts",         "offsetof",      "assert",  "timer",     "timerfd",
-    "base",   "epoll",    "memfd",    "sem",      "mtx",          "cnd",           "thrd",    "tss",
+    "base",   "enter",    "epoll",    "memfd",    "sem",          "mtx",           "cnd",     "thrd",      "tss",
 };
 /* Words of C++, for whose callers the header is too; those that end in _t are taken with the rest of these. */
 static const char *const taken_in_cpp[] = {

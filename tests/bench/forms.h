@@ -14,6 +14,7 @@
 typedef struct Form {
     const char *name;
     const ChrtDriverSchedule *schedule;
+    bool once; /* enters in its first run alone: the others are reruns */
 } Form;
 
 /* The descriptor of an emitted unit; lives as long as the program. */

@@ -25,7 +25,9 @@ typedef struct Hand {
     MPI_Request *request; /* one a member, as the next */
     MPI_Status *status;
     MPI_Datatype strided;
-    bool library, enters;
+    bool library;
+    const float *in; /* of the last run */
+    float *out;
 } Hand;
 
 static ChrtDriver driver; /* of the emitted unit */
@@ -215,31 +217,21 @@ static int create(MPI_Comm comm, void **plan, char *message)
     return CHRT_ERR_MEMORY;
 }
 
-static int create_entering(MPI_Comm comm, void **plan, char *message)
+static int enter(void *plan, const void *const *in, void *const *out)
 {
-    int status = create(comm, plan, message);
-    if (status == CHRT_OK)
-        ((Hand *)*plan)->enters = true;
-    return status;
-}
-
-static int run(void *plan, const void *const *in, void *const *out)
-{
-    const Hand *h = plan;
+    Hand *h = plan;
     int64_t mine = INT64_MAX, least;
-    if (h->enters)
-        MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, h->world);
-    schedule[which].run(h, in[0], out[0]);
+    h->in = in[0];
+    h->out = out[0];
+    MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, h->world);
     return CHRT_OK;
 }
 
-/* The emitted form: a run, and reruns of it. */
-static int run_again(void *plan, const void *const *in, void *const *out)
+static int rerun(void *plan)
 {
-    static bool ran; /* there is one plan of it */
-    int status = ran ? driver.optimized.rerun(plan) : driver.optimized.run(plan, in, out);
-    ran = true;
-    return status;
+    const Hand *h = plan;
+    schedule[which].run(h, h->in, h->out);
+    return CHRT_OK;
 }
 
 static void destroy(void *plan)
@@ -260,11 +252,8 @@ int emitted_main(int argc, char **argv);
 
 int main(int argc, char **argv)
 {
-    static const ChrtDriverSchedule hand = {.create = create, .run = run, .destroy = destroy};
-    static const ChrtDriverSchedule entering = {.create = create_entering, .run = run, .destroy = destroy};
+    static const ChrtDriverSchedule hand = {.create = create, .enter = enter, .rerun = rerun, .destroy = destroy};
     driver = *forms_driver(emitted_main);
-    ChrtDriverSchedule again = driver.optimized;
-    again.run = run_again;
     size_t n = sizeof schedule / sizeof *schedule;
     while (which < n && strcmp(schedule[which].name, driver.plan) != 0)
         which++;
@@ -272,7 +261,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "forms_hand: nothing by hand for the plan '%s'\n", driver.plan);
         return 2;
     }
-    const Form forms[] = {
-        {"emitted", &again}, {"hand", &hand}, {"emitted_entering", &driver.optimized}, {"hand_entering", &entering}};
+    const Form forms[] = {{"emitted", &driver.optimized, .once = true},
+                          {"hand", &hand, .once = true},
+                          {"emitted_entering", &driver.optimized},
+                          {"hand_entering", &hand}};
     return forms_main(argc, argv, &driver, forms, 4);
 }

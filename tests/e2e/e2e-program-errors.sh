@@ -9,6 +9,14 @@ mpi=openmpi
 . "$CHIMERA_SOURCE_DIR/tests/e2e/mpi.inc"
 build_runtime || bad "the runtime does not compile"
 plan=$pairs/tp_pp.plan
+
+# emit NAME PLAN OPTION...: NAME.c and NAME.h
+emit() {
+    name=$1 file=$2
+    shift 2
+    expect 0 "$name" "$CHIMERAC" -q "$@" -o "$name.c" "$file"
+    expect 0 "$name: header" "$CHIMERAC" -q "$@" --emit=h -o "$name.h" "$file"
+}
 expect 0 "tp_pp" "$CHIMERAC" -q --driver -D seq=16 -o ok.c "$plan"
 expect 0 "tp_pp" mpi_cc ok.c rt/*.o -lm -o ok
 mpi_run 4 ./ok >out 2>err && bad "a wrong number of ranks is accepted"
@@ -37,8 +45,7 @@ expect 0 "two schedules" mpi_run 8 ./ok -r 1
 ! grep -q "same schedule" out || bad "two schedules are called one"
 
 # ---- a NULL buffer
-expect 0 "tp_pp" "$CHIMERAC" -q -D seq=16 -o tp_pp.c "$plan"
-expect 0 "header" "$CHIMERAC" -q -D seq=16 --emit=h -o tp_pp.h "$plan"
+emit tp_pp "$plan" -D seq=16
 cat >null.c <<'END'
 #include "tp_pp.h"
 #include <stdio.h>
@@ -126,8 +133,7 @@ step {
   output x1;
 }
 END
-expect 0 "overlap" "$CHIMERAC" -q -o overlap.c overlap.plan
-expect 0 "overlap" "$CHIMERAC" -q --emit=h -o overlap.h overlap.plan
+emit overlap overlap.plan
 cat >inplace.c <<'END'
 #include "overlap.h"
 #include <stdio.h>
@@ -168,8 +174,7 @@ step {
   output x1;
 }
 END
-expect 0 "after" "$CHIMERAC" -q -o after.c after.plan
-expect 0 "after" "$CHIMERAC" -q --emit=h -o after.h after.plan
+emit after after.plan
 cat >late.c <<'END'
 #include "after.h"
 #include <stdio.h>

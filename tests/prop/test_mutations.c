@@ -444,13 +444,18 @@ static ChmOp *start(ChmModule *m, bool local)
     return NULL;
 }
 
+/* A wait for the op, if there is one, before another or (NULL) behind the outputs. */
+static bool wait_before(ChmModule *m, ChmOp *op, ChmOp *before)
+{
+    if (op)
+        chm_build_wait(m, before, op->span, op->result);
+    return op != NULL;
+}
+
 MUTATION(waits_too_late)
 {
     ChmOp *op = start(m, false);
-    if (!op)
-        return NOT_HERE;
-    chm_build_wait(m, NULL, op->span, op->result); /* behind the outputs */
-    return SAID;
+    return wait_before(m, op, NULL) ? SAID : NOT_HERE;
 }
 
 MUTATION(never_waits)
@@ -461,39 +466,25 @@ MUTATION(never_waits)
 MUTATION(waits_twice)
 {
     ChmOp *op = start(m, false);
-    if (!op)
-        return NOT_HERE;
-    ChmOp *next = op->next;
-    chm_build_wait(m, next, op->span, op->result);
-    chm_build_wait(m, next, op->span, op->result);
-    return SAID;
+    return op && wait_before(m, op, op->next) && wait_before(m, op, op->next) ? SAID : NOT_HERE;
 }
 
 MUTATION(waits_for_what_is_done)
 {
     ChmOp *op = find(m, CHM_OP_ALL_GATHER);
-    if (!op)
-        return NOT_HERE;
-    chm_build_wait(m, op->next, op->span, op->result);
-    return SAID;
+    return op && wait_before(m, op, op->next) ? SAID : NOT_HERE;
 }
 
 MUTATION(waits_before_the_start)
 {
     ChmOp *op = start(m, false);
-    if (!op)
-        return NOT_HERE;
-    chm_build_wait(m, op, op->span, op->result);
-    return SAID;
+    return wait_before(m, op, op) ? SAID : NOT_HERE;
 }
 
 MUTATION(starts_a_local_op)
 {
     ChmOp *op = start(m, true);
-    if (!op)
-        return NOT_HERE;
-    chm_build_wait(m, op->next, op->span, op->result);
-    return SAID;
+    return op && wait_before(m, op, op->next) ? SAID : NOT_HERE;
 }
 
 static const struct {

@@ -74,8 +74,9 @@ static int create(MPI_Comm comm, void **plan, char *message)
     return CHRT_OK;
 }
 
-static ChrtStatus enter(Plan *p, const void *const *in, void *const *out)
+static int enter(void *plan, const void *const *in, void *const *out)
 {
+    Plan *p = plan;
     memcpy(p->in, in, sizeof p->in);
     memcpy(p->out, out, sizeof p->out);
     return chrt_enter(p->rt, 2, 2,
@@ -99,12 +100,6 @@ static int rerun_baseline(void *plan)
     if ((st = chrt_run(p->task[BASE_X2], v1, p->out[0])) < 0)
         return st;
     return chrt_run(p->task[BASE_Y1], p->in[1], p->out[1]);
-}
-
-static int run_baseline(void *plan, const void *const *in, void *const *out)
-{
-    ChrtStatus st = enter(plan, in, out);
-    return st < 0 ? st : rerun_baseline(plan);
 }
 
 /* The two tensors are under way together. */
@@ -132,12 +127,6 @@ static int rerun_optimized(void *plan)
     return CHRT_OK;
 }
 
-static int run_optimized(void *plan, const void *const *in, void *const *out)
-{
-    ChrtStatus st = enter(plan, in, out);
-    return st < 0 ? st : rerun_optimized(plan);
-}
-
 static void destroy(void *plan)
 {
     Plan *p = plan;
@@ -161,8 +150,8 @@ int main(int argc, char **argv)
         .inputs = inputs,
         .noutputs = 2,
         .outputs = outputs,
-        .baseline = {create, run_baseline, rerun_baseline, destroy, message_of, 4000, 3000},
-        .optimized = {create, run_optimized, rerun_optimized, destroy, message_of, 2000, 1500},
+        .baseline = {create, enter, rerun_baseline, destroy, message_of, 4000, 3000},
+        .optimized = {create, enter, rerun_optimized, destroy, message_of, 2000, 1500},
     };
     ChrtDtype dtype = CHRT_F32;
     if (argc > 1 && !strcmp(argv[1], "bf16"))
