@@ -88,6 +88,38 @@ static bool distinct(ChmIrReader *r, const ChmIrPairs *pairs, const char *kind)
     return true;
 }
 
+/* Of which axis each is a part, or it itself. */
+static bool same_whole(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ".");
+    return n == strcspn(b, ".") && memcmp(a, b, n) == 0;
+}
+
+/* Reports parts of an axis that do not stand side by side, and an axis that is whole and in parts. */
+static bool parts_together(ChmIrReader *r, const ChmIrPairs *axes)
+{
+    for (int32_t i = 1; i < axes->len; i++) {
+        ChmIrName name = axes->at[i].name;
+        for (int32_t j = i - 1; j >= 0; j--) {
+            ChmIrName other = axes->at[j].name;
+            bool both_parts = strchr(name.text, '.') && strchr(other.text, '.');
+            if (!same_whole(name.text, other.text))
+                continue;
+            if (both_parts && j == i - 1)
+                break; /* the others were held against that one */
+            ChmDiag *d =
+                both_parts
+                    ? ERROR(r, name.span, "'%s' stands apart from '%s'", name.text, other.text)
+                    : ERROR(r, name.span, "axis '%s' is whole and in parts", strchr(name.text, '.') ? other.text : name.text);
+            NOTE(r, d, other.span, both_parts ? "the part before it is here" : "the other is here");
+            if (both_parts)
+                HELP(r, d, "The parts of an axis stand side by side in the mesh, outer first.");
+            return false;
+        }
+    }
+    return true;
+}
+
 void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *axes)
 {
     static const ChmIrPairs none;
@@ -104,7 +136,7 @@ void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *a
         ERROR(r, at, "mesh '%s' has %d axes, more than %d", name.text, axes->len, CHM_MAX_AXES);
         return;
     }
-    if (!distinct(r, axes, "axis"))
+    if (!distinct(r, axes, "axis") || !parts_together(r, axes))
         return;
     const char *names[CHM_MAX_AXES];
     int32_t sizes[CHM_MAX_AXES];
