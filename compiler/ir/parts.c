@@ -35,8 +35,9 @@ static void push_axis(Cutting *c, const char *name, int64_t size)
     c->size[c->naxes++] = (int32_t)size;
 }
 
-/* The part of an axis whose coordinates are 'begin' ranks apart and end before 'end'. The ranks that differ in it alone
- * meet at one level, and at no level do two parts meet so: what is further apart than a group meets above it. */
+/* The part of an axis whose coordinates are 'begin' ranks apart and end before 'end', called by the level where the
+ * furthest of them meet. No two parts are called alike: the ranks of an inner one are in one group of the level that it
+ * ends with, those of an outer one are not. */
 static void push_part(Cutting *c, int32_t axis, int64_t begin, int64_t end)
 {
     const ChmMesh *m = c->parts->whole;
