@@ -54,8 +54,8 @@ const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* t
 const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d);           /* "DIM_seq", or "1 [comment]" */
 const char *chm_c_type(ChmC *w, const ChmType *t);                          /* "type_3" */
 void chm_c_name_axes(ChmC *w);
-const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s);                       /* "AXIS_dp, AXIS_tp" */
-const char *chm_c_int(ChmC *w, int64_t n);                                  /* a literal of sufficient width */
+const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s); /* "AXIS_dp, AXIS_tp" */
+const char *chm_c_int(ChmC *w, int64_t n);            /* a literal of sufficient width */
 
 /* ---- c_types.c */
 void chm_c_collect_tables(ChmC *w, const ChmCSchedule *s); /* dims, types and groups of a schedule */

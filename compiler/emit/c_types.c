@@ -153,8 +153,7 @@ static const char *pins(ChmC *w, const ChmLayout *l)
     chm_out_init_arena(&text, w->arena);
     for (int32_t i = 0; i < w->mesh->naxes; i++) {
         if (l->pinned & CHM_AXIS(i))
-            chm_out_printf(&text, "%s{%s, %d}", text.len ? ", " : ".at = {", w->axis[i],
-                           (int)l->pin[i]);
+            chm_out_printf(&text, "%s{%s, %d}", text.len ? ", " : ".at = {", w->axis[i], (int)l->pin[i]);
     }
     chm_out_putc(&text, '}');
     return chm_out_text(&text);

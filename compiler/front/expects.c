@@ -44,8 +44,8 @@ static const ChmLayout *on_module(const ChmModule *m, const ChmLayout *l)
             return NULL;
         out.pin[first[a]] = l->pin[a];
         for (int32_t i = first[a]; i < first[a] + count[a]; i++) {
-            out.partial |= l->partial & CHM_AXIS(a) ? CHM_AXIS(i) : 0;
-            out.pinned |= l->pinned & CHM_AXIS(a) ? CHM_AXIS(i) : 0;
+            out.partial |= (l->partial & CHM_AXIS(a)) ? CHM_AXIS(i) : 0;
+            out.pinned |= (l->pinned & CHM_AXIS(a)) ? CHM_AXIS(i) : 0;
         }
     }
     for (int32_t d = 0; d < l->ndims; d++)

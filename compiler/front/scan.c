@@ -71,8 +71,10 @@ ChmName chm_scan_part(ChmParser *p, const char *text, int len)
     ChmName whole = chm_scan_name(p, text, (int)strcspn(text, "."));
     const char *found = chm_arena_strndup(p->arena, text, (size_t)len);
     chm_scan_mended(p, found,
-                    chm_arena_printf(p->arena, "Write '%s': where levels of the machine end inside an axis, the "
-                                               "compiler cuts it.", whole.text));
+                    chm_arena_printf(p->arena,
+                                     "Write '%s': where levels of the machine end inside an axis, the "
+                                     "compiler cuts it.",
+                                     whole.text));
     return whole;
 }
 

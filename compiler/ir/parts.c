@@ -63,7 +63,7 @@ void chm_parts_find(ChmCtx *ctx, const ChmMesh *whole, const ChmTopology *topolo
     *out = (ChmParts){.whole = whole};
     for (int32_t a = 0; a < whole->naxes; a++) {
         int32_t ends[CHM_MAX_LEVELS];
-        int32_t n = axes & CHM_AXIS(a) ? ends_inside(&c, a, ends) : 0;
+        int32_t n = (axes & CHM_AXIS(a)) ? ends_inside(&c, a, ends) : 0;
         out->first[a] = c.naxes;
         if (n > 0 && c.naxes + n + whole->naxes - a <= CHM_MAX_AXES)
             cut_axis(&c, a, ends, n);

@@ -7,8 +7,8 @@
  * ops that there are. Ranks keep their numbers. A layout over 'tp' is the one over both parts, major first, so nothing
  * is priced otherwise for being written so.
  *
- * A part is an axis whose name has a dot: before it the whole axis, after it the level that the part runs over. Parts of
- * one axis stand side by side in the mesh. In text, the name of the whole is short for all its parts in their order.
+ * A part is an axis whose name has a dot: before it the whole axis, after it the level that the part runs over. Parts
+ * of one axis stand side by side in the mesh. In text, the name of the whole is short for all its parts in their order.
  */
 #ifndef CHM_IR_PARTS_H
 #define CHM_IR_PARTS_H
@@ -21,8 +21,8 @@ typedef struct ChmParts {
     int32_t count[CHM_MAX_AXES];
 } ChmParts;
 
-/* Cuts those of 'axes' that a level sized in ranks ends inside of, where it ends at a whole coordinate and there is room
- * for the part. O(axes * levels). */
+/* Cuts those of 'axes' that a level sized in ranks ends inside of, where it ends at a whole coordinate and there is
+ * room for the part. O(axes * levels). */
 void chm_parts_find(ChmCtx *ctx, const ChmMesh *whole, const ChmTopology *topology, ChmAxes axes, ChmParts *out);
 
 /* The same on the mesh of the parts. An axis that is cut is nowhere pinned, and no op is along it. */

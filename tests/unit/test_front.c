@@ -102,9 +102,8 @@ static void test_expects(void)
 /* Is a module with the mesh, whose output is its input, what the plan expects? */
 static bool expected_on(ChmCtx *ctx, const ChmPlan *plan, const char *mesh, const char *layout)
 {
-    const char *text =
-        chm_arena_printf(&ctx->arena, "plan p\nmesh %s\ntensor t : f32[n = 64]\n%%a = input t : %s\noutput a = %%a\n",
-                         mesh, layout);
+    const char *text = chm_arena_printf(
+        &ctx->arena, "plan p\nmesh %s\ntensor t : f32[n = 64]\n%%a = input t : %s\noutput a = %%a\n", mesh, layout);
     ChmModule *m = chm_module_parse(ctx, chm_source_from_text(&ctx->arena, "ir", text, strlen(text)));
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     ChmExpects expects = {0};

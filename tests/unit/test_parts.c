@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tests/unit/test_parts.c - axes in parts against what they are for: ranks keep their numbers, and the ranks that differ
- * in one part alone meet at one level of the machine.
+ * tests/unit/test_parts.c - axes in parts against what they are for: ranks keep their numbers, and the ranks that
+ * differ in one part alone meet at one level of the machine.
  */
 #include "ir/parts.h"
 
@@ -202,8 +202,7 @@ static void test_types(void)
     cut = chm_parts_step(&ctx, &parts, &shift);
     CU_ASSERT_PTR_EQUAL(chm_infer_layout(&ctx, cut.code, &cut.attrs, shape, cut_from, NULL, &why), cut.to);
     axes.level[1] = (ChmLevel){.name = "by_axes", .axes = CHM_AXIS(1), .bandwidth_bytes_per_s = 1e9};
-    CU_ASSERT_EQUAL(chm_parts_topology(&ctx, &parts, &axes)->level[1].axes,
-                    CHM_AXIS(1) | CHM_AXIS(2) | CHM_AXIS(3));
+    CU_ASSERT_EQUAL(chm_parts_topology(&ctx, &parts, &axes)->level[1].axes, CHM_AXIS(1) | CHM_AXIS(2) | CHM_AXIS(3));
     chm_ctx_fini(&ctx);
 }
 
