@@ -52,16 +52,16 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
 }
 
 %token <text> DECIMAL "a number with a point"
-%token <text> TOPOLOGY "'topology'" PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" VALUE "a value"
+%token <text> TOPOLOGY "'topology'" PLAN "'plan'" MESH "'mesh'" TENSOR "'tensor'" WORD "a name" PART "a part of an axis" VALUE "a value"
 %token <number> NUMBER "a number"
 %token <text> START "'start'"
 %token NEWLINE "end of line" ARROW "'->'" BAD "a stray character"
 %token YYEOF 0 "end of input"
 %token '{' "'{'" '}' "'}'" ';' "';'" '(' "'('" ')' "')'" '[' "'['" ']' "']'" '=' "'='" ':' "':'" ',' "','" '/' "'/'"
 
-%type <name> name value start
-%type <pair> pair
-%type <pairs> pairs sizes
+%type <name> name axis value start
+%type <pair> size_of_axis size_of_dim
+%type <pairs> axes dims
 %type <names> names
 %type <split> split
 %type <layout> layout splits type
@@ -70,7 +70,7 @@ static void chm_ir_error(const ChmSpan *at, ChmIrReader *r, void *scanner, const
 %type <body> body steps
 %type <step> step
 %type <name> unit
-%type <topology> parts
+%type <topology> machine
 %type <level> level size
 %type <properties> properties
 %type <property> property setting grid
@@ -87,9 +87,9 @@ lines:
 line:
     PLAN name                                  { chm_ir_plan(r, @$, $2); }
   | MESH name '(' ')'                          { chm_ir_mesh(r, @$, $2, NULL); }
-  | MESH name '(' pairs ')'                    { chm_ir_mesh(r, @$, $2, $4); }
-  | TOPOLOGY name '{' parts '}'                { $4->name = $2; $4->span = @$; chm_ir_topology(r, @$, $4); }
-  | TENSOR name ':' name '[' sizes ']'         { chm_ir_tensor(r, @$, $2, $4, $6); }
+  | MESH name '(' axes ')'                     { chm_ir_mesh(r, @$, $2, $4); }
+  | TOPOLOGY name '{' machine '}'              { $4->name = $2; $4->span = @$; chm_ir_topology(r, @$, $4); }
+  | TENSOR name ':' name '[' dims ']'          { chm_ir_tensor(r, @$, $2, $4, $6); }
   | value '=' start name value attrs body type { chm_ir_op(r, @$, $1, $3, $4, $5, $6, $7, $8); }
   | value '=' start name attrs type            { chm_ir_op(r, @$, $1, $3, $4, (ChmIrName){0}, $5, NULL, $6); }
   | name value                                 { chm_ir_sync(r, @$, $1, $2); }
@@ -101,10 +101,10 @@ start:
   | START                   { $$ = (ChmIrName){$1, @$}; }
   ;
 
-parts:
+machine:
     %empty                  { $$ = CHM_NEW(&r->ctx->arena, ChmTopologyText); }
-  | parts level             { PUSH(&$$->levels, $2); }
-  | parts setting           { PUSH(&$$->properties, $2); }
+  | machine level           { PUSH(&$$->levels, $2); }
+  | machine setting         { PUSH(&$$->properties, $2); }
   ;
 
 level:
@@ -151,14 +151,19 @@ unit:
   | name '/' name           { $$ = (ChmIrName){chm_arena_printf(&r->ctx->arena, "%s/%s", $1.text, $3.text), @$}; }
   ;
 
-sizes: pairs ;
-
-pairs:
-    pair                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrPairs); PUSH($$, $1); }
-  | pairs ',' pair          { PUSH($$, $3); }
+axes:
+    size_of_axis            { $$ = CHM_NEW(&r->ctx->arena, ChmIrPairs); PUSH($$, $1); }
+  | axes ',' size_of_axis   { PUSH($$, $3); }
   ;
 
-pair: name '=' NUMBER       { $$ = (ChmIrPair){$1, $3, @$}; } ;
+size_of_axis: axis '=' NUMBER { $$ = (ChmIrPair){$1, $3, @$}; } ;
+
+dims:
+    size_of_dim             { $$ = CHM_NEW(&r->ctx->arena, ChmIrPairs); PUSH($$, $1); }
+  | dims ',' size_of_dim    { PUSH($$, $3); }
+  ;
+
+size_of_dim: name '=' NUMBER { $$ = (ChmIrPair){$1, $3, @$}; } ;
 
 body:
     %empty                  { $$ = NULL; }
@@ -178,7 +183,7 @@ attrs:
   ;
 
 attr:
-    WORD                    { $$ = (ChmIrAttr){CHM_IR_A_WORD, $1, 0, NULL, @$}; }
+    axis                    { $$ = (ChmIrAttr){CHM_IR_A_WORD, $1.text, 0, NULL, @$}; }
   | NUMBER                  { $$ = (ChmIrAttr){CHM_IR_A_NUMBER, NULL, $1, NULL, @$}; }
   | '='                     { $$ = (ChmIrAttr){CHM_IR_A_WORD, "=", 0, NULL, @$}; }
   | ARROW                   { $$ = (ChmIrAttr){CHM_IR_A_WORD, "->", 0, NULL, @$}; }
@@ -186,8 +191,8 @@ attr:
   ;
 
 names:
-    name                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrNames); PUSH($$, $1); }
-  | names ',' name          { PUSH($$, $3); }
+    axis                    { $$ = CHM_NEW(&r->ctx->arena, ChmIrNames); PUSH($$, $1); }
+  | names ',' axis          { PUSH($$, $3); }
   ;
 
 type:
@@ -198,7 +203,7 @@ type:
 layout:
     '[' splits ']'          { $$ = $2; $$->span = @$; }
   | layout name '(' names ')' { chm_ir_partial(r, $$, $2, $4); }
-  | layout name '(' pairs ')' { chm_ir_at(r, $$, $2, $4); }
+  | layout name '(' axes ')' { chm_ir_at(r, $$, $2, $4); }
   ;
 
 splits:
@@ -208,10 +213,15 @@ splits:
 
 split:
     name                    { $$ = (ChmIrSplit){.dim = $1}; }
-  | split '/' name          { PUSH(&$$.axes, $3); }
+  | split '/' axis          { PUSH(&$$.axes, $3); }
   ;
 
 name: WORD                  { $$ = (ChmIrName){$1, @$}; } ;
+
+axis:
+    name
+  | PART                    { $$ = (ChmIrName){$1, @$}; }
+  ;
 
 value: VALUE                { $$ = (ChmIrName){$1, @$}; } ;
 

@@ -241,8 +241,9 @@ static double median(double *times, int64_t n)
     return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/* Medians over the repetitions of the slowest rank's time, on rank 0. What runs second finds other caches and other
- * neighbours than what runs first, so they take turns. */
+/* Medians over the repetitions of the slowest rank's time, on rank 0. Reruns: the buffers are checked by the first run
+ * to warm up, as by a program whose steps follow one another. What runs second finds other caches and other neighbours
+ * than what runs first, so they take turns. */
 static void time_both(Run *run, double *medians)
 {
     int64_t n = run->options.repetitions;
@@ -252,7 +253,7 @@ static void time_both(Run *run, double *medians)
             int which = r % 2 ? 1 - turn : turn;
             MPI_Barrier(MPI_COMM_WORLD);
             double begin = MPI_Wtime();
-            run_once(run, which, false);
+            run_once(run, which, r > -WARM_UPS);
             double mine = MPI_Wtime() - begin, slowest = 0;
             MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
             if (r >= 0)

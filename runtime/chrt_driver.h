@@ -5,8 +5,8 @@
  * An emitted main fills a ChrtDriver and returns chrt_driver_main(argc, argv, &driver). For at least three seeds it
  * runs the baseline and the optimized schedule on the same test data and compares every rank's outputs bit for bit
  * with each other and with the plan's plain meaning; then it times both: three runs each to warm up, then the
- * repetitions, an even number, with the order swapped every time. Rank 0 prints a table (bytes first, then medians of
- * times, with 'same schedule' when the two are one) and, last, one line for scripts:
+ * repetitions as reruns, an even number, with the order swapped every time. Rank 0 prints a table (bytes first, then
+ * medians of times, with 'same schedule' when the two are one) and, last, one line for scripts:
  *
  *   chimera-driver: ok ranks=8 baseline_s=0.00336 optimized_s=0.00144 speedup=2.33
  *

@@ -28,6 +28,8 @@ static const char *value_str(const Comparison *c, const ChmValue *v)
 static const char *type_str(const Comparison *c, const ChmType *t)
 {
     ChmCtx *ctx = c->m->ctx;
+    if (!t)
+        return "a type of another mesh";
     return chm_arena_printf(&ctx->arena, "%s %s", chm_dtypes[t->dtype].name, chm_layout_str(ctx, t->shape, t->layout));
 }
 

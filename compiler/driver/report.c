@@ -24,10 +24,8 @@ static void put_axes(ChmOut *out, const ChmMesh *mesh, ChmAxes axes)
 
 static void put_mesh(ChmOut *out, const ChmMesh *mesh)
 {
-    chm_out_printf(out, "%d rank%s, mesh %s (", (int)mesh->ranks, mesh->ranks == 1 ? "" : "s", mesh->name);
-    for (int32_t i = 0; i < mesh->naxes; i++)
-        chm_out_printf(out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
-    chm_out_putc(out, ')');
+    chm_out_printf(out, "%d rank%s, mesh ", (int)mesh->ranks, mesh->ranks == 1 ? "" : "s");
+    chm_mesh_print(out, mesh);
 }
 
 static void put_head(ChmJob *job)

@@ -43,6 +43,7 @@ static void collect_signature(ChmC *w)
 static void collect(ChmC *w, const ChmEmitJob *job, ChmOut *out)
 {
     *w = (ChmC){.job = job, .arena = job->arena, .out = out, .mesh = job->baseline->mesh};
+    chm_c_name_axes(w);
     w->name = chm_c_plan_name(w->arena, job->baseline->name);
     collect_signature(w);
     schedule_of(w, job->baseline, &w->baseline);
@@ -75,13 +76,16 @@ static void write_parameter(ChmC *w, const char *name, const ChmOp *op, const Ch
 static void write_contract(ChmC *w)
 {
     const ChmMesh *mesh = w->mesh;
-    chm_out_printf(w->out, "/* The plan '%s' on %d rank%s, mesh %s (", w->job->baseline->name, (int)mesh->ranks,
-                   mesh->ranks == 1 ? "" : "s", mesh->name);
-    for (int32_t i = 0; i < mesh->naxes; i++)
-        chm_out_printf(w->out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
+    static const char order[] = "last axis fastest.";
+    ChmOut line;
+    chm_out_init_arena(&line, w->arena);
+    chm_out_printf(&line, "/* The plan '%s' on %d rank%s, mesh ", w->job->baseline->name, (int)mesh->ranks,
+                   mesh->ranks == 1 ? "" : "s");
+    chm_mesh_print(&line, mesh);
+    chm_out_printf(w->out, "%s,%s%s\n", chm_out_text(&line), line.len + sizeof order > CHM_C_COLUMNS ? "\n * " : " ",
+                   order);
     chm_out_puts(
         w->out,
-        "), last axis fastest.\n"
         " * A rank hands over its block of each tensor, row-major; NULL where it has none. Buffers do not overlap.\n");
     for (int32_t i = 0; i < w->inputs.len; i++)
         write_parameter(w, w->inputs.at[i]->tensor->name, w->inputs.at[i], w->inputs.at[i]->result->type);

@@ -37,6 +37,7 @@ typedef struct ChmC {
     ChmOut *out;
     const char *name; /* of the plan, as an identifier */
     const ChmMesh *mesh;
+    const char *axis[CHM_MAX_AXES]; /* "AXIS_tp" */
     ChmCSchedule optimized, baseline;
     CHM_VEC(const ChmOp *) inputs;  /* of the baseline, by tensor: the signature */
     CHM_VEC(const ChmOp *) outputs; /* of the baseline, in order */
@@ -52,8 +53,9 @@ const char *chm_c_dtype(ChmDtype dtype);                                    /* t
 const char *chm_c_value(ChmC *w, const ChmCSchedule *s, const ChmValue *v); /* the pointer to it, in NAME_rerun */
 const char *chm_c_dim(ChmC *w, const ChmShape *shape, int32_t d);           /* "DIM_seq", or "1 [comment]" */
 const char *chm_c_type(ChmC *w, const ChmType *t);                          /* "type_3" */
-const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s);                       /* "AXIS_dp, AXIS_tp" */
-const char *chm_c_int(ChmC *w, int64_t n);                                  /* a literal of sufficient width */
+void chm_c_name_axes(ChmC *w);
+const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s); /* "AXIS_dp, AXIS_tp" */
+const char *chm_c_int(ChmC *w, int64_t n);            /* a literal of sufficient width */
 
 /* ---- c_types.c */
 void chm_c_collect_tables(ChmC *w, const ChmCSchedule *s); /* dims, types and groups of a schedule */

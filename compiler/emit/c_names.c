@@ -143,12 +143,39 @@ const char *chm_c_type(ChmC *w, const ChmType *t)
     return chm_arena_printf(w->arena, "type_%d", (int)i);
 }
 
+static bool is_axis_taken(const ChmC *w, const char *name)
+{
+    for (int32_t i = 0; i < w->mesh->naxes; i++) {
+        if (w->axis[i] && strcmp(w->axis[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A part of an axis is called by both its names, and steps aside for an axis that is called so. */
+void chm_c_name_axes(ChmC *w)
+{
+    for (int32_t i = 0; i < w->mesh->naxes; i++) {
+        const char *name = w->mesh->axis_name[i];
+        w->axis[i] = strchr(name, '.') ? NULL : chm_arena_printf(w->arena, "AXIS_%s", name);
+    }
+    for (int32_t i = 0; i < w->mesh->naxes; i++) {
+        if (w->axis[i])
+            continue;
+        const char *part = w->mesh->axis_name[i], *dot = strchr(part, '.');
+        const char *name = chm_arena_printf(w->arena, "AXIS_%.*s_%s", (int)(dot - part), part, dot + 1);
+        while (is_axis_taken(w, name))
+            name = chm_arena_printf(w->arena, "%s_", name);
+        w->axis[i] = name;
+    }
+}
+
 const char *chm_c_axes(ChmC *w, const ChmAxisSeq *s)
 {
     ChmOut text;
     chm_out_init_arena(&text, w->arena);
     for (int32_t i = 0; i < s->len; i++)
-        chm_out_printf(&text, "%sAXIS_%s", i ? ", " : "", w->mesh->axis_name[s->at[i]]);
+        chm_out_printf(&text, "%s%s", i ? ", " : "", w->axis[s->at[i]]);
     return chm_out_text(&text);
 }
 

@@ -38,7 +38,7 @@ static const char *over_dim(ChmC *w, const ChmOp *op)
 
 static const char *axis(ChmC *w, const ChmOp *op)
 {
-    return chm_arena_printf(w->arena, ", .axis = AXIS_%s", w->mesh->axis_name[op->attrs.axis]);
+    return chm_arena_printf(w->arena, ", .axis = %s", w->axis[op->attrs.axis]);
 }
 
 static const char *emit_input(ChmC *w, const ChmOp *op)

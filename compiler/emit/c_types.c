@@ -93,7 +93,7 @@ static void write_enums(ChmC *w)
 {
     Items axes = {0}, dims = {0};
     for (int32_t i = 0; i < w->mesh->naxes; i++)
-        CHM_PUSH(w->arena, &axes, chm_arena_printf(w->arena, "AXIS_%s%s", w->mesh->axis_name[i], i ? "" : " = 1"));
+        CHM_PUSH(w->arena, &axes, chm_arena_printf(w->arena, "%s%s", w->axis[i], i ? "" : " = 1"));
     for (int32_t i = 0; i < w->dims.len; i++) {
         const ChmCDim *dim = &w->dims.at[i];
         if (dim->index >= 0)
@@ -153,8 +153,7 @@ static const char *pins(ChmC *w, const ChmLayout *l)
     chm_out_init_arena(&text, w->arena);
     for (int32_t i = 0; i < w->mesh->naxes; i++) {
         if (l->pinned & CHM_AXIS(i))
-            chm_out_printf(&text, "%s{AXIS_%s, %d}", text.len ? ", " : ".at = {", w->mesh->axis_name[i],
-                           (int)l->pin[i]);
+            chm_out_printf(&text, "%s{%s, %d}", text.len ? ", " : ".at = {", w->axis[i], (int)l->pin[i]);
     }
     chm_out_putc(&text, '}');
     return chm_out_text(&text);

@@ -75,13 +75,11 @@ static void put_edge(const ChmOp *op, int32_t from, int32_t to, ChmOut *out)
 void chm_emit_dot(const ChmEmitJob *job, ChmOut *out)
 {
     ChmModule *m = job->module;
-    const ChmMesh *mesh = m->mesh;
     int32_t nvalues = chm_module_number(m), n = 0;
     int32_t *node = CHM_NEW_ARRAY(job->arena, int32_t, nvalues); /* by value id */
-    chm_out_printf(out, "digraph \"%s\" {\n    label=\"%s on %s (", m->name, m->name, mesh->name);
-    for (int32_t i = 0; i < mesh->naxes; i++)
-        chm_out_printf(out, "%s%s = %d", i ? ", " : "", mesh->axis_name[i], (int)mesh->axis_size[i]);
-    chm_out_puts(out, ")\";\n    node [shape=box, fontname=\"sans-serif\"];\n    edge [fontname=\"sans-serif\"];\n");
+    chm_out_printf(out, "digraph \"%s\" {\n    label=\"%s on ", m->name, m->name);
+    chm_mesh_print(out, m->mesh);
+    chm_out_puts(out, "\";\n    node [shape=box, fontname=\"sans-serif\"];\n    edge [fontname=\"sans-serif\"];\n");
     for (const ChmOp *op = m->first; op; op = op->next, n++) {
         put_node(job, op, n, out);
         if (op->operand)

@@ -23,6 +23,8 @@ const ChmPlan *chm_plan_parse(ChmCtx *ctx, const ChmSource *source, const ChmDef
 const ChmPlan *chm_plan_parse_on(ChmCtx *ctx, const ChmSource *source, const ChmSource *topology,
                                  const ChmDefine *defines, int32_t ndefines);
 
+/* As the plan says it: in the module, axes that levels of the machine end inside of stand in parts (ir/parts.h). */
+const ChmMesh *chm_plan_mesh(const ChmPlan *plan);
 /* The machine that the plan is for; NULL: none is said, chm_default_topology is meant. */
 const ChmTopology *chm_plan_topology(const ChmPlan *plan);
 /* The name of the plan's own topology where that of a file took its place; else NULL. */

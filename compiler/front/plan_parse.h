@@ -44,6 +44,7 @@ bool chm_parser_gives_up(const ChmParser *p);
 void chm_scan_stray(ChmParser *p, const char *text, int len);
 void chm_scan_mended(ChmParser *p, const char *found, const char *help);
 ChmName chm_scan_name(ChmParser *p, const char *text, int len);
+ChmName chm_scan_part(ChmParser *p, const char *text, int len); /* the name before the dot */
 const ChmExpr *chm_scan_int(ChmParser *p, const char *text, int len);
 const ChmExpr *chm_scan_bad_number(ChmParser *p, const char *text, int len);
 ChmName chm_scan_decimal(ChmParser *p, const char *text, int len); /* its text; a fraction is no expression */

@@ -65,6 +65,19 @@ ChmName chm_scan_name(ChmParser *p, const char *text, int len)
     return (ChmName){chm_intern(&p->ctx->strings, text, (size_t)len), p->last};
 }
 
+/* "tp.node", as IR text may have it. */
+ChmName chm_scan_part(ChmParser *p, const char *text, int len)
+{
+    ChmName whole = chm_scan_name(p, text, (int)strcspn(text, "."));
+    const char *found = chm_arena_strndup(p->arena, text, (size_t)len);
+    chm_scan_mended(p, found,
+                    chm_arena_printf(p->arena,
+                                     "Write '%s': where levels of the machine end inside an axis, the "
+                                     "compiler cuts it.",
+                                     whole.text));
+    return whole;
+}
+
 ChmName chm_scan_decimal(ChmParser *p, const char *text, int len)
 {
     return (ChmName){chm_arena_strndup(p->arena, text, (size_t)len), p->last};

@@ -139,6 +139,11 @@ const ChmTopology *chm_topology_parse(ChmCtx *ctx, const ChmSource *source, cons
     return ctx->diags.errors == errors_before ? t : NULL;
 }
 
+const ChmMesh *chm_plan_mesh(const ChmPlan *plan)
+{
+    return plan->mesh->mesh;
+}
+
 const ChmTopology *chm_plan_topology(const ChmPlan *plan)
 {
     return plan->topology;

@@ -11,7 +11,7 @@
 typedef struct ChmExpect {
     const char *output;      /* name */
     const ChmTensor *tensor; /* the logical tensor that it is */
-    const ChmType *type;     /* and the layout it must end in */
+    const ChmType *type;     /* and the layout it must end in; NULL: one of another mesh */
     ChmSpan span;
 } ChmExpect;
 

@@ -73,15 +73,6 @@ int32_t chm_layout_dim_of(const ChmLayout *l, int32_t axis)
     return -1;
 }
 
-void chm_seq_print(ChmOut *out, const ChmMesh *mesh, const ChmAxisSeq *s, const char *separator)
-{
-    for (int32_t i = 0; i < s->len; i++) {
-        if (i)
-            chm_out_puts(out, separator);
-        chm_out_puts(out, mesh->axis_name[s->at[i]]);
-    }
-}
-
 void chm_layout_print(ChmOut *out, const ChmShape *shape, const ChmLayout *l)
 {
     chm_out_putc(out, '[');

@@ -37,6 +37,45 @@ int32_t chm_mesh_find_axis(const ChmMesh *m, const char *interned_name)
     return -1;
 }
 
+/* The letters of the name before its dot. */
+static size_t whole_len(const char *name)
+{
+    return strcspn(name, ".");
+}
+
+static bool is_part_of(const char *name, const char *whole, size_t len)
+{
+    return strncmp(name, whole, len) == 0 && name[len] == '.';
+}
+
+int32_t chm_mesh_parts(const ChmMesh *m, int32_t axis)
+{
+    const char *name = m->axis_name[axis];
+    int32_t n = 1;
+    while (axis + n < m->naxes && is_part_of(m->axis_name[axis + n], name, whole_len(name)))
+        n++;
+    return n;
+}
+
+int32_t chm_mesh_find(const ChmMesh *m, const char *name, int32_t *count)
+{
+    for (int32_t i = 0; i < m->naxes; i++) {
+        bool whole = is_part_of(m->axis_name[i], name, strlen(name));
+        *count = whole ? chm_mesh_parts(m, i) : 1;
+        if (whole || strcmp(m->axis_name[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+void chm_mesh_print(ChmOut *out, const ChmMesh *m)
+{
+    chm_out_printf(out, "%s (", m->name);
+    for (int32_t i = 0; i < m->naxes; i++)
+        chm_out_printf(out, "%s%s = %d", i ? ", " : "", m->axis_name[i], (int)m->axis_size[i]);
+    chm_out_putc(out, ')');
+}
+
 ChmAxes chm_seq_set(const ChmAxisSeq *s)
 {
     ChmAxes set = 0;
@@ -83,6 +122,26 @@ int32_t chm_seq_common_prefix(const ChmAxisSeq *a, const ChmAxisSeq *b)
 bool chm_seq_ends_with(const ChmAxisSeq *s, const ChmAxisSeq *suffix)
 {
     return suffix->len <= s->len && memcmp(s->at + (s->len - suffix->len), suffix->at, suffix->len) == 0;
+}
+
+/* The length of the run from place i on that is all parts of an axis in their order; 1 where there is none. */
+static int32_t parts_in_order(const ChmMesh *mesh, const ChmAxisSeq *s, int32_t i)
+{
+    int32_t first = s->at[i], whole, n = 0;
+    whole = chm_mesh_parts(mesh, first);
+    while (n < whole && i + n < s->len && s->at[i + n] == first + n)
+        n++;
+    return n == whole && (first == 0 || chm_mesh_parts(mesh, first - 1) == 1) ? n : 1;
+}
+
+void chm_seq_print(ChmOut *out, const ChmMesh *mesh, const ChmAxisSeq *s, const char *separator)
+{
+    int32_t n;
+    for (int32_t i = 0; i < s->len; i += n) {
+        const char *name = mesh->axis_name[s->at[i]];
+        n = parts_in_order(mesh, s, i);
+        chm_out_printf(out, "%s%.*s", i ? separator : "", n > 1 ? (int)strcspn(name, ".") : (int)strlen(name), name);
+    }
 }
 
 int64_t chm_mesh_extent(const ChmMesh *m, const ChmAxisSeq *s)

@@ -34,6 +34,14 @@ const ChmMesh *chm_mesh_make(ChmCtx *ctx, const char *name, int32_t naxes, const
                              const int32_t *sizes);
 int32_t chm_mesh_find_axis(const ChmMesh *m, const char *interned_name); /* -1 when absent */
 
+/* Parts of axes (ir/parts.h): axes named "tp.fabric", "tp.node", which stand side by side and together are "tp".
+ * The number of axes from this one on that are parts of the same; 1 for a whole axis. */
+int32_t chm_mesh_parts(const ChmMesh *m, int32_t axis);
+/* Finds an axis, or the first of the parts of one that is named as a whole; *count is how many it has. -1 when absent.
+ */
+int32_t chm_mesh_find(const ChmMesh *m, const char *name, int32_t *count);
+void chm_mesh_print(ChmOut *out, const ChmMesh *m); /* "cluster (pp = 2, tp.fabric = 2, tp.node = 4)" */
+
 static inline int32_t chm_mesh_coord(const ChmMesh *m, int32_t rank, int32_t axis)
 {
     return rank / m->stride[axis] % m->axis_size[axis];
@@ -47,6 +55,7 @@ ChmAxisSeq chm_seq_of_set(ChmAxes set);                                    /* in
 ChmAxisSeq chm_seq_slice(const ChmAxisSeq *s, int32_t begin, int32_t end); /* [begin, end) */
 int32_t chm_seq_common_prefix(const ChmAxisSeq *a, const ChmAxisSeq *b);
 bool chm_seq_ends_with(const ChmAxisSeq *s, const ChmAxisSeq *suffix);
+void chm_seq_print(ChmOut *out, const ChmMesh *mesh, const ChmAxisSeq *s, const char *separator);
 int64_t chm_mesh_extent(const ChmMesh *m, const ChmAxisSeq *s); /* product of the sizes: the group size */
 
 /* Groups: the ranks that differ only in the axes 'over'; member k has the row-major coordinates k over 'over' as

@@ -88,6 +88,51 @@ static bool distinct(ChmIrReader *r, const ChmIrPairs *pairs, const char *kind)
     return true;
 }
 
+static bool same_whole(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ".");
+    return n == strcspn(b, ".") && memcmp(a, b, n) == 0;
+}
+
+static void report_apart(ChmIrReader *r, ChmIrName part, ChmIrName before)
+{
+    ChmDiag *d = ERROR(r, part.span, "'%s' stands apart from '%s'", part.text, before.text);
+    NOTE(r, d, before.span, "the part before it is here");
+    HELP(r, d, "The parts of an axis stand side by side in the mesh, outer first.");
+}
+
+static void report_whole(ChmIrReader *r, ChmIrName axis, ChmIrName before)
+{
+    const char *whole = strchr(axis.text, '.') ? before.text : axis.text;
+    ChmDiag *d = ERROR(r, axis.span, "axis '%s' is whole and in parts", whole);
+    NOTE(r, d, before.span, "the other is here");
+}
+
+/* Axis i, by those before it: the part next to its other parts, or of an axis of its own. */
+static bool stands_well(ChmIrReader *r, const ChmIrPairs *axes, int32_t i)
+{
+    ChmIrName axis = axes->at[i].name;
+    int32_t j = i - 1;
+    while (j >= 0 && !same_whole(axes->at[j].name.text, axis.text))
+        j--;
+    if (j < 0)
+        return true;
+    bool parts = strchr(axis.text, '.') && strchr(axes->at[j].name.text, '.');
+    if (!parts)
+        report_whole(r, axis, axes->at[j].name);
+    else if (j < i - 1)
+        report_apart(r, axis, axes->at[j].name);
+    return parts && j == i - 1;
+}
+
+static bool parts_together(ChmIrReader *r, const ChmIrPairs *axes)
+{
+    int32_t i = 1;
+    while (i < axes->len && stands_well(r, axes, i))
+        i++;
+    return i >= axes->len;
+}
+
 void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *axes)
 {
     static const ChmIrPairs none;
@@ -104,7 +149,7 @@ void chm_ir_mesh(ChmIrReader *r, ChmSpan at, ChmIrName name, const ChmIrPairs *a
         ERROR(r, at, "mesh '%s' has %d axes, more than %d", name.text, axes->len, CHM_MAX_AXES);
         return;
     }
-    if (!distinct(r, axes, "axis"))
+    if (!distinct(r, axes, "axis") || !parts_together(r, axes))
         return;
     const char *names[CHM_MAX_AXES];
     int32_t sizes[CHM_MAX_AXES];

@@ -28,13 +28,27 @@ void chm_ir_unknown(ChmIrReader *r, ChmIrName name, const char *kind, const char
         HELP(r, d, "A value is defined on a line before its uses.");
 }
 
-bool chm_ir_find_axis(ChmIrReader *r, ChmIrName name, int32_t *out)
+/* The axes that a name stands for: one, or all parts of one. */
+static bool find_parts(ChmIrReader *r, ChmIrName name, int32_t *first, int32_t *count)
 {
     const ChmMesh *mesh = r->module->mesh;
-    *out = chm_mesh_find_axis(mesh, name.text);
-    if (*out < 0)
+    *first = chm_mesh_find(mesh, name.text, count);
+    if (*first < 0)
         chm_ir_unknown(r, name, "axis", mesh->axis_name, mesh->naxes);
-    return *out >= 0;
+    return *first >= 0;
+}
+
+bool chm_ir_find_axis(ChmIrReader *r, ChmIrName name, int32_t *out)
+{
+    int32_t count;
+    if (!find_parts(r, name, out, &count))
+        return false;
+    if (count > 1) {
+        ChmDiag *d = ERROR(r, name.span, "axis '%s' is in %d parts, where one axis stands", name.text, count);
+        HELP(r, d, "Name one of its parts: '%s'.", r->module->mesh->axis_name[*out]);
+        return false;
+    }
+    return true;
 }
 
 bool chm_ir_find_dim(ChmIrReader *r, const ChmShape *shape, ChmIrName name, int32_t *out)
@@ -49,15 +63,17 @@ bool chm_ir_find_axes(ChmIrReader *r, const ChmIrNames *names, ChmAxisSeq *out)
 {
     ChmAxes seen = 0;
     for (int32_t i = 0; i < names->len; i++) {
-        int32_t axis;
-        if (!chm_ir_find_axis(r, names->at[i], &axis))
+        int32_t first, count;
+        if (!find_parts(r, names->at[i], &first, &count))
             return false;
-        if (seen & CHM_AXIS(axis)) {
-            ERROR(r, names->at[i].span, "axis '%s' stands twice", names->at[i].text);
-            return false;
+        for (int32_t axis = first; axis < first + count; axis++) {
+            if (seen & CHM_AXIS(axis)) {
+                ERROR(r, names->at[i].span, "axis '%s' stands twice", r->module->mesh->axis_name[axis]);
+                return false;
+            }
+            seen |= CHM_AXIS(axis);
+            chm_seq_push(out, axis);
         }
-        seen |= CHM_AXIS(axis);
-        chm_seq_push(out, axis);
     }
     return true;
 }
@@ -99,17 +115,33 @@ typedef struct Claims {
     ChmAxes set;
 } Claims;
 
-static bool claim_axis(ChmIrReader *r, Claims *claims, ChmIrName name, int32_t *axis)
+static bool claim(ChmIrReader *r, Claims *claims, ChmSpan at, int32_t axis)
 {
-    if (!chm_ir_find_axis(r, name, axis))
-        return false;
-    if (claims->set & CHM_AXIS(*axis)) {
-        ChmDiag *d = ERROR(r, name.span, "axis '%s' is in two states", name.text);
-        NOTE(r, d, claims->at[*axis], "its first is here");
+    if (claims->set & CHM_AXIS(axis)) {
+        ChmDiag *d = ERROR(r, at, "axis '%s' is in two states", r->module->mesh->axis_name[axis]);
+        NOTE(r, d, claims->at[axis], "its first is here");
         return false;
     }
-    claims->set |= CHM_AXIS(*axis);
-    claims->at[*axis] = name.span;
+    claims->set |= CHM_AXIS(axis);
+    claims->at[axis] = at;
+    return true;
+}
+
+static bool claim_axis(ChmIrReader *r, Claims *claims, ChmIrName name, int32_t *axis)
+{
+    return chm_ir_find_axis(r, name, axis) && claim(r, claims, name.span, *axis);
+}
+
+static bool claim_parts(ChmIrReader *r, Claims *claims, ChmIrName name, ChmAxisSeq *out)
+{
+    int32_t first, count;
+    if (!find_parts(r, name, &first, &count))
+        return false;
+    for (int32_t axis = first; axis < first + count; axis++) {
+        if (!claim(r, claims, name.span, axis))
+            return false;
+        chm_seq_push(out, axis);
+    }
     return true;
 }
 
@@ -126,10 +158,8 @@ static bool read_splits(ChmIrReader *r, Claims *claims, const ChmShape *shape, c
             return false;
         }
         for (int32_t i = 0; i < s->axes.len; i++) {
-            int32_t axis;
-            if (!claim_axis(r, claims, s->axes.at[i], &axis))
+            if (!claim_parts(r, claims, s->axes.at[i], &draft->dim[d]))
                 return false;
-            chm_seq_push(&draft->dim[d], axis);
         }
     }
     if (l->splits.len < shape->ndims) {
@@ -144,14 +174,15 @@ const ChmLayout *chm_ir_make_layout(ChmIrReader *r, const ChmShape *shape, const
     Claims claims = {.set = 0};
     const ChmMesh *mesh = r->module->mesh;
     ChmLayout draft = {.mesh = mesh, .ndims = shape->ndims};
+    ChmAxisSeq partial = {0};
     int32_t axis;
     if (!read_splits(r, &claims, shape, l, &draft))
         return NULL;
     for (int32_t i = 0; i < l->partial.len; i++) {
-        if (!claim_axis(r, &claims, l->partial.at[i], &axis))
+        if (!claim_parts(r, &claims, l->partial.at[i], &partial))
             return NULL;
-        draft.partial |= CHM_AXIS(axis);
     }
+    draft.partial = chm_seq_set(&partial);
     for (int32_t i = 0; i < l->at.len; i++) {
         const ChmIrPair *p = &l->at.at[i];
         if (!claim_axis(r, &claims, p->name, &axis))

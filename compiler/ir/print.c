@@ -119,10 +119,9 @@ static void print_tensor(const ChmTensor *t, ChmOut *out)
 void chm_module_print(ChmModule *m, ChmOut *out)
 {
     chm_module_number(m);
-    chm_out_printf(out, "plan %s\nmesh %s (", m->name, m->mesh->name);
-    for (int32_t a = 0; a < m->mesh->naxes; a++)
-        chm_out_printf(out, "%s%s = %d", a ? ", " : "", m->mesh->axis_name[a], (int)m->mesh->axis_size[a]);
-    chm_out_puts(out, ")\n");
+    chm_out_printf(out, "plan %s\nmesh ", m->name);
+    chm_mesh_print(out, m->mesh);
+    chm_out_putc(out, '\n');
     if (m->topology)
         chm_topology_print(m->topology, m->mesh, out);
     for (int32_t i = 0; i < m->tensors.len; i++)

@@ -195,12 +195,29 @@ static void build_properties(Build *b, const ChmLevelText *text, ChmLevel *level
     }
 }
 
+static bool claim_axis(Build *b, ChmLevel *level, ChmWord word, int32_t axis)
+{
+    if (b->named & CHM_AXIS(axis)) {
+        bool here = level->axes & CHM_AXIS(axis);
+        ChmDiag *d =
+            ERROR(b, word.span, here ? "axis '%s' stands twice in the list" : "axis '%s' is in two levels", word.text);
+        NOTE(b, d, b->axis_span[axis], "the first use is here");
+        if (!here)
+            HELP(b, d, "A level by axes spans those of the levels below as well: name only what it adds.");
+        return false;
+    }
+    b->named |= CHM_AXIS(axis);
+    b->axis_span[axis] = word.span;
+    level->axes |= CHM_AXIS(axis);
+    return true;
+}
+
 static void build_axis(Build *b, const ChmLevelText *text, ChmLevel *level, ChmWord word)
 {
-    int32_t axis = chm_mesh_find_axis(b->mesh, word.text);
-    if (axis < 0 && b->foreign)
+    int32_t count, first = chm_mesh_find(b->mesh, word.text, &count);
+    if (first < 0 && b->foreign)
         return;
-    if (axis < 0) {
+    if (first < 0) {
         const char *near = chm_did_you_mean(word.text, b->mesh->axis_name, b->mesh->naxes);
         ChmDiag *d = ERROR(b, word.span, "mesh '%s' has no axis '%s'", b->mesh->name, word.text);
         if (near)
@@ -210,18 +227,10 @@ static void build_axis(Build *b, const ChmLevelText *text, ChmLevel *level, ChmW
                  word.text);
         return;
     }
-    if (b->named & CHM_AXIS(axis)) {
-        bool here = level->axes & CHM_AXIS(axis);
-        ChmDiag *d =
-            ERROR(b, word.span, here ? "axis '%s' stands twice in the list" : "axis '%s' is in two levels", word.text);
-        NOTE(b, d, b->axis_span[axis], "the first use is here");
-        if (!here)
-            HELP(b, d, "A level by axes spans those of the levels below as well: name only what it adds.");
-        return;
+    for (int32_t axis = first; axis < first + count; axis++) {
+        if (!claim_axis(b, level, word, axis))
+            return;
     }
-    b->named |= CHM_AXIS(axis);
-    b->axis_span[axis] = word.span;
-    level->axes |= CHM_AXIS(axis);
 }
 
 static void build_ranks(Build *b, const ChmLevelText *text, ChmLevel *level)

@@ -19,13 +19,9 @@ static void put_level(ChmOut *out, const ChmLevel *level, const ChmMesh *mesh)
     if (level->group_ranks) {
         chm_out_printf(out, "%d ", level->group_ranks);
     } else if (level->axes) {
-        const char *gap = "(";
-        for (int32_t i = 0; i < mesh->naxes; i++) {
-            if (!(level->axes & CHM_AXIS(i)))
-                continue;
-            chm_out_printf(out, "%s%s", gap, mesh->axis_name[i]);
-            gap = ", ";
-        }
+        ChmAxisSeq axes = chm_seq_of_set(level->axes);
+        chm_out_putc(out, '(');
+        chm_seq_print(out, mesh, &axes, ", ");
         chm_out_puts(out, ") ");
     }
     chm_out_putc(out, '{');

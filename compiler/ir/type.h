@@ -77,6 +77,5 @@ const ChmType *chm_type_with_layout(ChmCtx *ctx, const ChmType *t, const ChmLayo
 /* "[seq/dp/tp, hidden] partial(pp) at(dp=0)": the layout notation of plans and IR alike. */
 void chm_layout_print(ChmOut *out, const ChmShape *shape, const ChmLayout *l);
 const char *chm_layout_str(ChmCtx *ctx, const ChmShape *shape, const ChmLayout *l); /* in the context's arena */
-void chm_seq_print(ChmOut *out, const ChmMesh *mesh, const ChmAxisSeq *s, const char *separator);
 
 #endif

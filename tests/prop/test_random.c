@@ -23,6 +23,7 @@
 #include "gen.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +332,44 @@ static bool plan_prints_and_parses(Trial *t, const ChmPlan *plan)
     return strcmp(text, chm_out_text(&t->again)) == 0 || FAIL(t, "its text changes when read back:\n%s", text);
 }
 
+/* The module on the plan's own mesh. Its text is that in parts but for the mesh, for there the name of a whole axis
+ * stands for its parts. */
+static ChmModule *on_plan_mesh(Trial *t, ChmModule *m, const ChmMesh *mesh)
+{
+    ChmOut text;
+    chm_out_init_arena(&text, &t->ctx.arena);
+    chm_out_fini(&t->again);
+    chm_module_print(m, &t->again);
+    const char *mesh_line = strchr(chm_out_text(&t->again), '\n') + 1;
+    chm_out_puts(&text, "plan p\nmesh ");
+    chm_mesh_print(&text, mesh);
+    chm_out_puts(&text, strchr(mesh_line, '\n'));
+    return chm_module_parse(&t->ctx, chm_source_from_text(&t->ctx.arena, "ir", chm_out_text(&text), text.len));
+}
+
+/* Axes in parts say the same as whole ones: the ops move as much, as long, and the bounds are where they were. */
+static bool parts_change_nothing(Trial *t, const ChmMesh *mesh)
+{
+    if (mesh == t->baseline->mesh)
+        return true;
+    ChmModule *whole = on_plan_mesh(t, t->baseline, mesh);
+    if (!whole)
+        return FAIL(t, "on the plan's mesh it does not parse: %s\n%s", first_diag(t), chm_out_text(&t->again));
+    double bound_s = chm_bound_module_time(&t->ctx.arena, whole->topology, whole);
+    ChmTraffic traffic;
+    chm_traffic_of_module(&traffic, &t->ctx.arena, whole->topology, whole);
+    ChmPrice p = chm_traffic_price(&traffic);
+    bool ok = p.worst_bytes == t->baseline_price.worst_bytes && p.total_bytes == t->baseline_price.total_bytes &&
+              fabs(p.time_s - t->baseline_price.time_s) <= 1e-9 * p.time_s &&
+              chm_bound_module(&t->ctx.arena, whole) == t->bound_bytes &&
+              fabs(bound_s - t->together_bound_s) <= 1e-9 * bound_s;
+    if (!ok)
+        ok = FAIL(t, "in parts it costs %g s, bound %g s; on the plan's mesh %g s, bound %g s\n%s",
+                  t->baseline_price.time_s, t->together_bound_s, p.time_s, bound_s, chm_out_text(&t->again));
+    chm_module_free(whole);
+    return ok;
+}
+
 static bool try_plan(Trial *t)
 {
     const char *text = chm_out_text(&t->plan_text);
@@ -351,7 +390,7 @@ static bool try_plan(Trial *t)
     t->together_bound_s = chm_bound_module_time(&t->ctx.arena, t->topology, t->baseline);
     t->baseline_price = price_of(t, t->baseline);
     t->bound_bytes = chm_bound_module(&t->ctx.arena, t->baseline);
-    return pays(t, t->baseline) && try_everything(t);
+    return pays(t, t->baseline) && parts_change_nothing(t, chm_plan_mesh(plan)) && try_everything(t);
 }
 
 /* ---- the program */

@@ -3,6 +3,7 @@
  * tests/unit/test_front.c - the front end where goldens do not reach: whole trees and modules, hostile text, printing
  * that parses back, running out of memory at every allocation.
  */
+#include "check/check.h"
 #include "front/front.h"
 
 #include "unit.h"
@@ -95,6 +96,43 @@ static void test_expects(void)
     UNIT_SAME_TEXT(chm_layout_str(&ctx, tree.at[1].type->shape, tree.at[1].type->layout),
                    "[seq, hidden] partial(tp) at(pp=0)");
     chm_module_free(m);
+    chm_ctx_fini(&ctx);
+}
+
+/* Is a module with the mesh, whose output is its input, what the plan expects? */
+static bool expected_on(ChmCtx *ctx, const ChmPlan *plan, const char *mesh, const char *layout)
+{
+    const char *text = chm_arena_printf(
+        &ctx->arena, "plan p\nmesh %s\ntensor t : f32[n = 64]\n%%a = input t : %s\noutput a = %%a\n", mesh, layout);
+    ChmModule *m = chm_module_parse(ctx, chm_source_from_text(&ctx->arena, "ir", text, strlen(text)));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    ChmExpects expects = {0};
+    ChmWhy why = {NULL};
+    chm_plan_expects(&ctx->arena, plan, m, &expects);
+    bool same = chm_check_equal(m, &expects, &why) == CHM_OK;
+    CU_ASSERT_EQUAL(same, why.text == NULL);
+    chm_module_free(m);
+    return same;
+}
+
+/* Axes of the plan may stand in parts, if these are the whole axis in the same place. */
+static void test_expects_parts(void)
+{
+    ChmCtx ctx;
+    chm_ctx_init(&ctx);
+    const ChmPlan *plan = parse(&ctx, "plan p; mesh m (dp = 2, tp = 8); tensor t : f32[n = 64];\n"
+                                      "step { a = input t [n/tp]; output a; }\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    CU_ASSERT(expected_on(&ctx, plan, "m (dp = 2, tp = 8)", "[n/tp]"));
+    CU_ASSERT(expected_on(&ctx, plan, "m (dp = 2, tp.x = 2, tp.y = 4)", "[n/tp]"));
+    CU_ASSERT(expected_on(&ctx, plan, "m (dp = 2, tp.x = 2, tp.y = 2, tp.z = 2)", "[n/tp.x/tp.y/tp.z]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, tp.x = 2, tp.y = 4)", "[n/tp.y/tp.x]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, tp.x = 2, tp.y = 4)", "[n/tp.x]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, tp.x = 2, tp.y = 2)", "[n/tp]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, tp.x = 3, tp.y = 3)", "[n/tp]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (tp.x = 2, tp.y = 4, dp = 2)", "[n/tp]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, sp = 8)", "[n/sp]"));
+    CU_ASSERT_FALSE(expected_on(&ctx, plan, "m (dp = 2, tpx = 8)", "[n/tpx]"));
     chm_ctx_fini(&ctx);
 }
 
@@ -241,6 +279,7 @@ static void test_out_of_memory(void)
 static const UnitTest tests[] = {
     {"lowering", test_lowering},
     {"expects", test_expects},
+    {"expects axes in parts", test_expects_parts},
     {"defines", test_defines},
     {"print and parse back", test_print},
     {"hostile", test_hostile},
