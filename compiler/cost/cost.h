@@ -31,18 +31,18 @@
  *   16-bit floats    are not summed along rings: in reduce_scatter, all_reduce and reduce each member sends each other
  *                    its block, rounds once, and the blocks are gathered (ring; for reduce, straight to the root).
  *   short messages   those of reduce_scatter, all_gather and all_reduce, where they are of at most CHM_SHORT_BYTES, go
- *                    straight from member to member, all at once.
+ *                    straight from member to member, all at once; in all_reduce over two, all of the buffer once.
  *   slice, drop      nothing.
  * Where the topology is one switch, a wire is a rank's in or out, and the bytes on it are those counted for the rank;
  * rings of uneven blocks and 16-bit reduce count there by the op table, which differs by some blocks.
  *
  * Messages, over all ranks: each rank of a group of g sends g-1 in reduce_scatter, all_gather (rings) and all_to_all,
- * 2(g-1) in all_reduce; a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
+ * 2(g-1) in all_reduce (1 where two swap); a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
  * sender and receiver with a nonempty part. Groups count whether or not their blocks are empty.
  *
  * Rounds, the factor of an op's latency, are the messages that wait for one another: g-1 around a ring and along a
  * chain, 2(g-1) for all_reduce, 1 for shift, all_to_all and exchanges, 0 for slice and drop. 16-bit floats: 1 for
- * reduce_scatter, g for all_reduce. Short messages: 1, 2 for all_reduce.
+ * reduce_scatter, g for all_reduce. Short messages: 1, 2 for all_reduce (1 where two swap).
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 

@@ -205,6 +205,14 @@ static void traffic_all_gather(const Change *c)
         send_round(c, c->to, c->from, false);
 }
 
+/* Two ranks hand each other all they have. */
+static void send_swap(const Change *c)
+{
+    for (int32_t r = 0; r < c->t->ranks; r++)
+        if (chm_layout_present(c->from, r))
+            chm_wires_send(c->t, r, neighbour(c, r), bytes_of(c, c->from, r), 1);
+}
+
 static void send_all_reduce(const Change *c, bool sums_straight, bool straight)
 {
     if (sums_straight)
@@ -227,9 +235,13 @@ static void traffic_all_reduce(const Change *c)
         count(c, r, each_way, each_way);
     }
     bool straight = goes_straight(c, c->from), sums_straight = straight || sums_in_pairs(c);
-    count_messages(c, chm_sat_mul(2, g - 1), (sums_straight ? 1 : g - 1) + (straight ? 1 : g - 1));
-    count_summed(c, 2);
-    if (c->t->wires)
+    bool swap = g == 2 && straight;
+    int64_t rounds = (sums_straight ? 1 : g - 1) + (straight ? 1 : g - 1);
+    count_messages(c, swap ? 1 : chm_sat_mul(2, g - 1), swap ? 1 : rounds);
+    count_summed(c, swap ? 1 : 2);
+    if (c->t->wires && swap)
+        send_swap(c);
+    else if (c->t->wires)
         send_all_reduce(c, sums_straight, straight);
 }
 
