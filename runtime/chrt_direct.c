@@ -2,7 +2,8 @@
  *
  * chrt_direct.c - collectives straight from member to member: of values so short that latency counts, and all sums of
  * 16-bit floats: every member gets all contributions to its block, sums them in f32, in member order, and rounds once.
- * Peers come in rotated order; receives come first.
+ * Long sums for all are then gathered around the ring, which crosses a slow wire between nodes but once. Peers come in
+ * rotated order; receives come first.
  */
 #include "chrt_task.h"
 
@@ -70,38 +71,71 @@ void chrt_make_direct_all_gather(ChrtWork *w)
     chrt_local(w, CHRT_MOVE, &mine, &w->in, &w->out, -1);
 }
 
-/* root < 0: everybody gets the result. */
-static void sum_and_collect(ChrtWork *w, int32_t root)
+/* Everyone's sum, made where it lies in `out`, to the root (< 0: to all). Returns when all is done. */
+static int32_t collect(ChrtWork *w, int32_t root, ChrtPlace out, const ChrtView *own, int32_t summed)
 {
     ChrtTask *t = w->task;
-    int32_t b = t->elem_bytes, packed;
+    int32_t end = chrt_join(t, w->step);
+    chrt_after(t, end, summed);
+    for (int32_t s = 1; s < w->g && (root < 0 || root == w->me); s++) {
+        int32_t m = (w->me - s + w->g) % w->g;
+        ChrtBox box = line_of(w, m);
+        ChrtPlace at = chrt_place_at(out, box.lo[0] * t->elem_bytes);
+        chrt_after(t, end, chrt_recv(w, chrt_member_rank(w, m), at, box.n[0], -1));
+    }
+    for (int32_t s = 1; s < w->g; s++) {
+        int32_t m = (w->me + s) % w->g;
+        if (root < 0 || root == m)
+            chrt_after(t, end, chrt_send(w, chrt_member_rank(w, m), own->at, own->box.n[0], summed));
+    }
+    return end;
+}
+
+/* root < 0: everybody gets the result. */
+static void sum_and_collect(ChrtWork *w, int32_t root, bool around)
+{
+    int32_t b = w->task->elem_bytes, packed;
     bool direct = true, gets = root < 0 || root == w->me;
     ChrtBox whole = chrt_line(0, w->in_elems), mine = line_of(w, w->me);
     ChrtView in = chrt_packed(chrt_flat_in(w, &packed), &whole);
     ChrtPlace out = gets ? chrt_flat_out(w, &direct) : chrt_take(w, chrt_box_elems(&mine), b);
     ChrtView own = chrt_packed(gets ? chrt_place_at(out, mine.lo[0] * b) : out, &mine);
     int32_t summed = sum_blocks(w, line_of, &in, packed, &own);
-    int32_t end = chrt_join(t, w->step);
-    chrt_after(t, end, summed);
-    for (int32_t s = 1; s < w->g && gets; s++) {
-        int32_t m = (w->me - s + w->g) % w->g;
-        ChrtBox box = line_of(w, m);
-        chrt_after(t, end, chrt_recv(w, chrt_member_rank(w, m), chrt_place_at(out, box.lo[0] * b), box.n[0], -1));
-    }
-    for (int32_t s = 1; s < w->g; s++) {
-        int32_t m = (w->me + s) % w->g;
-        if (root < 0 || root == m)
-            chrt_after(t, end, chrt_send(w, chrt_member_rank(w, m), own.at, mine.n[0], summed));
-    }
+    int32_t end =
+        around ? chrt_ring_gather(w, out, w->in_elems, summed, NULL, -1) : collect(w, root, out, &own, summed);
     chrt_flat_done(w, out, direct, end);
 }
 
-void chrt_make_direct_all_reduce(ChrtWork *w)
+/* Two ranks with short values hand each other all of them, and both sum: one round in place of two. */
+static void swap(ChrtWork *w)
 {
-    sum_and_collect(w, -1);
+    ChrtTask *t = w->task;
+    int32_t packed, peer = chrt_member_rank(w, 1 - w->me);
+    bool direct;
+    ChrtBox whole = chrt_line(0, w->in_elems);
+    ChrtView in = chrt_packed(chrt_flat_in(w, &packed), &whole);
+    ChrtPlace out = chrt_flat_out(w, &direct);
+    ChrtView theirs = chrt_packed(chrt_take(w, w->in_elems, t->elem_bytes), &whole);
+    ChrtView sum = chrt_packed(chrt_take(w, w->in_elems, t->sum_bytes), &whole), to = chrt_packed(out, &whole);
+    int32_t got = chrt_recv(w, peer, theirs.at, w->in_elems, -1), summed = packed;
+    chrt_send(w, peer, in.at, w->in_elems, packed);
+    for (int32_t m = 0; m < 2; m++) {
+        summed = chrt_local(w, m == 0 ? CHRT_SET : CHRT_ADD, &whole, m == w->me ? &in : &theirs, &sum, summed);
+        if (m != w->me)
+            chrt_after(t, summed, got);
+    }
+    chrt_flat_done(w, out, direct, chrt_local(w, CHRT_ROUND, &whole, &sum, &to, summed));
+}
+
+void chrt_make_direct_all_reduce(ChrtWork *w, bool around)
+{
+    if (w->g == 2 && !around)
+        swap(w);
+    else
+        sum_and_collect(w, -1, around);
 }
 
 void chrt_make_direct_reduce(ChrtWork *w)
 {
-    sum_and_collect(w, w->rule->step->target);
+    sum_and_collect(w, w->rule->step->target, false);
 }

@@ -110,12 +110,33 @@ void chrt_make_all_gather(ChrtWork *w)
     }
 }
 
-/* Both over balanced blocks of the flattened value; the sums are made where the results will be. */
+/* Round r: block me - r goes on, block me - 1 - r arrives. */
+int32_t chrt_ring_gather(ChrtWork *w, ChrtPlace out, int64_t n, int32_t have, const int32_t *busy, int32_t last_send)
+{
+    ChrtTask *t = w->task;
+    int32_t b = t->elem_bytes, next = chrt_member_rank(w, around(w, w->me + 1));
+    int32_t previous = chrt_member_rank(w, around(w, w->me - 1)), end = chrt_join(t, w->step);
+    chrt_after(t, end, have);
+    for (int32_t r = 0; r < w->g - 1; r++) {
+        int32_t block = around(w, w->me - r);
+        int64_t start = chrt_block_start(n, w->g, block), elems = chrt_block_start(n, w->g, block + 1) - start;
+        chrt_after(t, end, send_on(w, next, chrt_place_at(out, start * b), elems, have, &last_send));
+        block = around(w, w->me - 1 - r);
+        start = chrt_block_start(n, w->g, block);
+        elems = chrt_block_start(n, w->g, block + 1) - start;
+        have = chrt_recv(w, previous, chrt_place_at(out, start * b), elems, busy ? busy[r] : -1);
+        chrt_after(t, end, have);
+    }
+    return end;
+}
+
+/* Both over balanced blocks of the flattened value; the sums are made where the results will be: into the place that a
+ * block arrives at in round r of the gather, its partial sum went out of in round r of the sums. */
 void chrt_make_all_reduce(ChrtWork *w)
 {
     ChrtTask *t = w->task;
     int32_t b = t->elem_bytes, next = chrt_member_rank(w, around(w, w->me + 1));
-    int32_t previous = chrt_member_rank(w, around(w, w->me - 1)), packed, have, end, last_send = -1;
+    int32_t previous = chrt_member_rank(w, around(w, w->me - 1)), packed, have, last_send = -1;
     int64_t n = w->out_elems;
     bool direct;
     ChrtPlace in = chrt_flat_in(w, &packed), out = chrt_flat_out(w, &direct);
@@ -134,18 +155,5 @@ void chrt_make_all_reduce(ChrtWork *w)
         have = chrt_local(w, CHRT_ADD, &line, &from, &to, got);
         chrt_after(t, have, packed);
     }
-    end = chrt_join(t, w->step);
-    chrt_after(t, end, have);
-    for (int32_t r = 0; r < w->g - 1; r++) {
-        int32_t block = around(w, w->me - r);
-        int64_t start = chrt_block_start(n, w->g, block), elems = chrt_block_start(n, w->g, block + 1) - start;
-        chrt_after(t, end, send_on(w, next, chrt_place_at(out, start * b), elems, have, &last_send));
-        block = around(w, w->me - 1 - r);
-        start = chrt_block_start(n, w->g, block);
-        elems = chrt_block_start(n, w->g, block + 1) - start;
-        /* The block's partial sum went out of this place in round r above. */
-        have = chrt_recv(w, previous, chrt_place_at(out, start * b), elems, w->ids[r]);
-        chrt_after(t, end, have);
-    }
-    chrt_flat_done(w, out, direct, end);
+    chrt_flat_done(w, out, direct, chrt_ring_gather(w, out, n, have, w->ids, last_send));
 }

@@ -52,7 +52,10 @@ static void make(ChrtWork *w)
     }
     switch (op) {
     case CHRT_ALL_REDUCE:
-        half || is_short(w, &w->in_box) ? chrt_make_direct_all_reduce(w) : chrt_make_all_reduce(w);
+        if (half || is_short(w, &w->in_box))
+            chrt_make_direct_all_reduce(w, !is_short(w, &w->in_box));
+        else
+            chrt_make_all_reduce(w);
         return;
     case CHRT_REDUCE_SCATTER:
         half || is_short(w, &w->in_box) ? chrt_make_direct_reduce_scatter(w) : chrt_make_reduce_scatter(w);

@@ -244,10 +244,15 @@ void chrt_make_broadcast(ChrtWork *w);
 void chrt_make_reduce(ChrtWork *w);
 void chrt_make_exchange(ChrtWork *w);
 
+/* The second half of an all_reduce: everyone's balanced block of the flattened value of n elements, which is in its
+ * place in `out` after `have`, to all. What arrives in round r waits for busy[r] (NULL: for nothing), the first send in
+ * a pipeline for last_send. Returns when all is done. */
+int32_t chrt_ring_gather(ChrtWork *w, ChrtPlace out, int64_t n, int32_t have, const int32_t *busy, int32_t last_send);
+
 /* The same straight from member to member: short values, and 16-bit floats, which are rounded once so. */
 void chrt_make_direct_reduce_scatter(ChrtWork *w);
 void chrt_make_direct_all_gather(ChrtWork *w);
-void chrt_make_direct_all_reduce(ChrtWork *w);
+void chrt_make_direct_all_reduce(ChrtWork *w, bool around); /* the sums are gathered around the ring */
 void chrt_make_direct_reduce(ChrtWork *w);
 
 /* ---- chrt_library ---------------------------------------------------------------------------------------------------

@@ -23,26 +23,26 @@
  *   reduce_scatter   ring: member k sends to the next, g-1 rounds. Block b goes from member b+1 round to b, so the wire
  *                    from k to the next carries all of L but block k.
  *   all_gather       ring, g-1 rounds: the wire from k to the next carries all of the result but the next's block.
- *   all_reduce       the two rings over the balanced blocks of the flattened local buffer, member k block k of g; where
- *                    g = 2 the two swap their buffers instead.
+ *   all_reduce       the two rings over the balanced blocks of the flattened local buffer, member k block k of g.
  *   all_to_all       direct, one message a pair, in rotated order. shift: direct.
  *   broadcast        a chain from the root in cyclic order of coordinates (i, i+1, ..., i-1), cut into pieces so small
  *                    that its hops overlap and the fill is the latency of its hops. reduce: the same way back.
  *   exchanges        direct, one message for each sender and receiver with a part, all posted at once in rotated order.
  *   16-bit floats    are not summed along rings: in reduce_scatter, all_reduce and reduce each member sends each other
  *                    its block, rounds once, and the blocks are gathered (ring; for reduce, straight to the root).
+ *   short messages   those of reduce_scatter, all_gather and all_reduce, where they are of at most CHM_SHORT_BYTES, go
+ *                    straight from member to member, all at once; in all_reduce over two, all of the buffer once.
  *   slice, drop      nothing.
  * Where the topology is one switch, a wire is a rank's in or out, and the bytes on it are those counted for the rank;
  * rings of uneven blocks and 16-bit reduce count there by the op table, which differs by some blocks.
  *
  * Messages, over all ranks: each rank of a group of g sends g-1 in reduce_scatter, all_gather (rings) and all_to_all,
- * 2(g-1) in all_reduce (1 where g = 2); a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
+ * 2(g-1) in all_reduce (1 where two swap); a chain (broadcast, reduce) has g-1; shift one per pair; an exchange one per
  * sender and receiver with a nonempty part. Groups count whether or not their blocks are empty.
  *
  * Rounds, the factor of an op's latency, are the messages that wait for one another: g-1 around a ring and along a
- * chain, 2(g-1) for all_reduce (1 where g = 2), 1 for shift, all_to_all and exchanges, 0 for slice and drop. 16-bit
- * floats: 1 for reduce_scatter, g for all_reduce. Where messages are of at most CHM_SHORT_BYTES the runtime sends them
- * straight to all members at once: 1 round, 2 for all_reduce.
+ * chain, 2(g-1) for all_reduce, 1 for shift, all_to_all and exchanges, 0 for slice and drop. 16-bit floats: 1 for
+ * reduce_scatter, g for all_reduce. Short messages: 1, 2 for all_reduce (1 where two swap).
  *
  * A rank sums the bytes that it receives in the reducing part of an op. */
 
@@ -77,7 +77,8 @@ typedef struct ChmTraffic {
     struct ChmEqualParts *step_equal;   /* and more of it */
     int64_t *step_parts;                /* scratch of all_to_all; NULL on a plain switch */
     int64_t step_worst_bytes, step_total_sent, step_messages, step_rounds;
-    int64_t step_most_sends;   /* of one rank */
+    int64_t step_most_sends; /* of one rank */
+    int64_t step_ring_bytes; /* a message of a ring; 0 where there is none, or the sums of it go straight in any case */
     int64_t step_summed_bytes; /* by the worst rank; 0 where sums are free */
     int32_t step_level;        /* the highest that a message crosses, or -1 */
     /* The four terms of its time, and their sum. */
@@ -140,13 +141,14 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  *   a wire    what it carries of one chunk, and the latency of the ops that load it
  *   a rank    what it sums of one chunk, and its messages
  * With w(o), l(o), m(o), r(o) the four terms of an op's time and w(o,x) the time of wire x, M chunks take
- *   sum of (w+r)/M + l + m  +  (M-1) * max(max over x of sum of w(o,x)/M + l(o) where o loads x, sum of r/M + m)
- * which for M = 1 is the time of the plain sequence. */
+ *   sum of (w+r)/M + l + m  +  (M-1) * max(max over x of (sum of w(o,x)/M) + max of l(o) where o loads x, sum of r/M +
+ * m) which for M = 1 is the time of the plain sequence. Ops that share a wire wait for their latencies together. */
 typedef struct ChmPipeline {
     int32_t wires;
     double wire_s, latency_s, message_s, reduce_s; /* sums over the ops */
     double late_s, tie_s;                          /* more latency, in chunks and as a whole */
-    double *each_wire_s, *each_latency_s;          /* by wire: of the ops that load it */
+    int64_t ring_bytes;                            /* the shortest message of a ring as a whole; INT64_MAX: none */
+    double *each_wire_s, *each_latency_s;          /* by wire: of the ops that load it the sum, and the greatest */
 } ChmPipeline;
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t); /* sized by t's wires */
 void chm_pipeline_clear(ChmPipeline *p);

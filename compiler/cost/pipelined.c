@@ -17,6 +17,7 @@ double chm_step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t)
 {
     *p = (ChmPipeline){.wires = chm_traffic_wires(t)};
+    p->ring_bytes = INT64_MAX;
     p->each_wire_s = CHM_NEW_ARRAY(arena, double, p->wires);
     p->each_latency_s = CHM_NEW_ARRAY(arena, double, p->wires);
 }
@@ -26,6 +27,7 @@ void chm_pipeline_clear(ChmPipeline *p)
     ChmPipeline storage = *p;
     *p = (ChmPipeline){
         .wires = storage.wires, .each_wire_s = storage.each_wire_s, .each_latency_s = storage.each_latency_s};
+    p->ring_bytes = INT64_MAX;
     for (int32_t i = 0; i < p->wires; i++)
         p->each_wire_s[i] = p->each_latency_s[i] = 0;
 }
@@ -38,6 +40,8 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
     p->latency_s += t->step_latency_s;
     p->late_s += late_s;
     p->tie_s += t->step_tie_s;
+    if (t->step_ring_bytes > 0)
+        p->ring_bytes = chm_min64(p->ring_bytes, t->step_ring_bytes);
     p->message_s += t->step_message_s;
     p->reduce_s += times * t->step_reduce_s;
     int32_t level = 0;
@@ -46,7 +50,8 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
             level++;
         double busy_s = chm_step_on_wire(t, level, i);
         p->each_wire_s[i] += times * busy_s;
-        p->each_latency_s[i] += busy_s > 0 ? t->step_latency_s + late_s : 0;
+        if (busy_s > 0 && p->each_latency_s[i] < t->step_latency_s + late_s)
+            p->each_latency_s[i] = t->step_latency_s + late_s;
     }
 }
 

@@ -85,8 +85,8 @@ static void send_round(const Change *c, const ChmLayout *whole, const ChmLayout 
     }
 }
 
-/* Each member sends each other that one's block. */
-static void send_pairs(const Change *c, const ChmAxisSeq *over, const ChmLayout *blocks)
+/* Each member sends each other that one's block while sums travel, else its own. */
+static void send_pairs(const Change *c, const ChmAxisSeq *over, const ChmLayout *blocks, bool sums)
 {
     int64_t g = chm_mesh_extent(c->mesh, over);
     for (int32_t r = 0; r < c->t->ranks; r++) {
@@ -94,15 +94,30 @@ static void send_pairs(const Change *c, const ChmAxisSeq *over, const ChmLayout 
             continue;
         int64_t bytes = blocks ? bytes_of(c, blocks, r) : balanced(c, over, r);
         int32_t me = chm_group_index(c->mesh, r, over);
-        for (int32_t k = 0; k < g; k++)
+        for (int32_t k = 0; k < g; k++) {
+            int32_t other = chm_group_member(c->mesh, r, over, k);
             if (k != me)
-                chm_wires_send(c->t, chm_group_member(c->mesh, r, over, k), r, bytes, 1);
+                chm_wires_send(c->t, sums ? other : r, sums ? r : other, bytes, 1);
+        }
     }
 }
 
 static bool sums_in_pairs(const Change *c)
 {
     return chm_dtypes[c->dtype].kind == CHM_KIND_FLOAT && c->elem_bytes == 2;
+}
+
+/* Whether the members' messages, each an equal part of the whole, are so short that they go straight from member to
+ * member instead of around a ring. */
+static bool goes_straight(const Change *c, const ChmLayout *whole)
+{
+    int64_t most = 0;
+    for (int32_t r = 0; r < c->t->ranks; r++)
+        if (chm_layout_present(c->from, r))
+            most = chm_max64(most, bytes_of(c, whole, r));
+    most /= chm_mesh_extent(c->mesh, &c->attrs->over);
+    c->t->step_ring_bytes = most > CHM_SHORT_BYTES ? most : 0;
+    return most <= CHM_SHORT_BYTES;
 }
 
 /* A piece is what the sender's box has outside the receiver's range in the second dim taken off: rest * range. */
@@ -166,10 +181,11 @@ static void traffic_reduce_scatter(const Change *c)
         int64_t own = bytes_of(c, c->to, r);
         count(c, r, bytes_of(c, c->from, r) - own, chm_sat_mul(g - 1, own));
     }
-    count_messages(c, g - 1, sums_in_pairs(c) ? 1 : g - 1);
+    bool straight = sums_in_pairs(c) || goes_straight(c, c->from);
+    count_messages(c, g - 1, straight ? 1 : g - 1);
     count_summed(c, 1);
-    if (c->t->wires && sums_in_pairs(c))
-        send_pairs(c, &c->attrs->over, c->to);
+    if (c->t->wires && straight)
+        send_pairs(c, &c->attrs->over, c->to, true);
     else if (c->t->wires)
         send_round(c, c->from, c->to, true);
 }
@@ -181,24 +197,32 @@ static void traffic_all_gather(const Change *c)
         int64_t own = bytes_of(c, c->from, r);
         count(c, r, chm_sat_mul(g - 1, own), bytes_of(c, c->to, r) - own);
     }
-    count_messages(c, g - 1, g - 1);
-    if (c->t->wires)
+    bool straight = goes_straight(c, c->to);
+    count_messages(c, g - 1, straight ? 1 : g - 1);
+    if (c->t->wires && straight)
+        send_pairs(c, &c->attrs->over, c->from, false);
+    else if (c->t->wires)
         send_round(c, c->to, c->from, false);
 }
 
-static void send_all_reduce(const Change *c, int64_t g)
+/* Two ranks hand each other all they have. */
+static void send_swap(const Change *c)
 {
-    if (g == 2) {
-        for (int32_t r = 0; r < c->t->ranks; r++)
-            if (chm_layout_present(c->from, r))
-                chm_wires_send(c->t, r, neighbour(c, r), bytes_of(c, c->from, r), 1);
-        return;
-    }
-    if (sums_in_pairs(c))
-        send_pairs(c, &c->attrs->over, NULL);
+    for (int32_t r = 0; r < c->t->ranks; r++)
+        if (chm_layout_present(c->from, r))
+            chm_wires_send(c->t, r, neighbour(c, r), bytes_of(c, c->from, r), 1);
+}
+
+static void send_all_reduce(const Change *c, bool sums_straight, bool straight)
+{
+    if (sums_straight)
+        send_pairs(c, &c->attrs->over, NULL, true);
     else
         send_round(c, c->from, NULL, true);
-    send_round(c, c->from, NULL, false);
+    if (straight)
+        send_pairs(c, &c->attrs->over, NULL, false);
+    else
+        send_round(c, c->from, NULL, false);
 }
 
 /* Reduces and then gathers the balanced blocks of the flattened buffer: both ways (L - own) + (g-1) own. */
@@ -210,11 +234,15 @@ static void traffic_all_reduce(const Change *c)
         int64_t each_way = chm_sat_add(bytes_of(c, c->from, r) - own, chm_sat_mul(g - 1, own));
         count(c, r, each_way, each_way);
     }
-    int64_t messages = g == 2 ? 1 : chm_sat_mul(2, g - 1);
-    count_messages(c, messages, g > 2 && sums_in_pairs(c) ? g : messages);
-    count_summed(c, g == 2 ? 1 : 2);
-    if (c->t->wires)
-        send_all_reduce(c, g);
+    bool straight = goes_straight(c, c->from), sums_straight = straight || sums_in_pairs(c);
+    bool swap = g == 2 && straight;
+    int64_t rounds = (sums_straight ? 1 : g - 1) + (straight ? 1 : g - 1);
+    count_messages(c, swap ? 1 : chm_sat_mul(2, g - 1), swap ? 1 : rounds);
+    count_summed(c, swap ? 1 : 2);
+    if (c->t->wires && swap)
+        send_swap(c);
+    else if (c->t->wires)
+        send_all_reduce(c, sums_straight, straight);
 }
 
 /* The result blocks of a group cut each operand block, so all but the part that a rank keeps moves. */
@@ -286,7 +314,7 @@ static void send_reduce_in_pairs(const Change *c)
 {
     int32_t axis = c->attrs->axis, stride = c->mesh->stride[axis];
     ChmAxisSeq over = chm_seq_of_set(CHM_AXIS(axis));
-    send_pairs(c, &over, NULL);
+    send_pairs(c, &over, NULL, true);
     for (int32_t r = 0; r < c->t->ranks; r++) {
         int32_t away = c->attrs->to - chm_mesh_coord(c->mesh, r, axis);
         if (away != 0 && chm_layout_present(c->from, r))
@@ -377,7 +405,7 @@ static void clear_step(ChmTraffic *t)
             t->step_rank_s[r] = 0;
     }
     t->step_worst_bytes = t->step_total_sent = t->step_messages = t->step_rounds = 0;
-    t->step_most_sends = t->step_summed_bytes = 0;
+    t->step_most_sends = t->step_summed_bytes = t->step_ring_bytes = 0;
     t->step_level = -1;
     t->step_wire_s = t->step_latency_s = t->step_turns_s = t->step_tie_s = t->step_message_s = t->step_reduce_s =
         t->step_time_s = 0;
@@ -443,39 +471,6 @@ static void time_on_wires(ChmTraffic *t)
         t->step_message_s = t->step_rank_s[r] > t->step_message_s ? t->step_rank_s[r] : t->step_message_s;
 }
 
-/* Short messages of a group go straight to all its members at once and wait for one latency, twice in all_reduce.
- * Longer ones go round the ring. */
-static void settle_rounds(ChmTraffic *t, ChmOpcode code)
-{
-    int64_t few = 1, many = t->step_rounds;
-    switch (code) {
-    case CHM_OP_EXCHANGE:
-    case CHM_OP_REDUCE_EXCHANGE:
-    case CHM_OP_ALL_TO_ALL:
-        t->step_rounds = t->step_most_sends > 0; /* all at once, of any length */
-        return;
-    case CHM_OP_ALL_REDUCE:
-        few = 2;
-        break;
-    case CHM_OP_REDUCE_SCATTER:
-    case CHM_OP_ALL_GATHER:
-        break;
-    case CHM_OP_INPUT:
-    case CHM_OP_SLICE:
-    case CHM_OP_SHIFT:
-    case CHM_OP_BROADCAST:
-    case CHM_OP_REDUCE:
-    case CHM_OP_DROP:
-    case CHM_OP_PIPELINE:
-    case CHM_OP_WAIT:
-    case CHM_OP_OUTPUT:
-    case CHM_NOPS:
-        return;
-    }
-    if (many > few)
-        t->step_rounds = t->step_worst_bytes / many <= CHM_SHORT_BYTES ? few : many;
-}
-
 /* Messages that go straight to their receivers share its wire and end together, where those of a ring end one by one,
  * so that what follows can begin on the first. As a price that is a latency for each further message, where it matters
  * at all: between chunks (chm_pipeline_add). Elsewhere it only decides between ways that take as long. */
@@ -498,7 +493,8 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
         t->step_worst_bytes = chm_max64(t->step_worst_bytes, chm_max64(t->step_sent[r], t->step_received[r]));
         t->step_total_sent = chm_sat_add(t->step_total_sent, t->step_sent[r]);
     }
-    settle_rounds(t, step->code);
+    if (chm_is_exchange(step->code) || step->code == CHM_OP_ALL_TO_ALL)
+        t->step_rounds = t->step_most_sends > 0; /* all at once, of any length */
     if (t->wires)
         time_on_wires(t);
     else

@@ -126,6 +126,10 @@ static void test_all_reduce(void)
     t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
     SAME_BYTES(t, {3, 3}, {3, 3});
     CU_ASSERT(t.messages == 2 && t.step_rounds == 1);
+    world_set(&w, "tp=2", "x=32768"); /* if they are not long: half is summed by each, and comes back */
+    t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
+    SAME_BYTES(t, {32768, 32768}, {32768, 32768});
+    CU_ASSERT(t.messages == 4 && t.step_rounds == 2);
     world_set(&w, "tp=8", "x=61");
     t = measure(&w, CHM_OP_ALL_REDUCE, (ChmAttrs){.over = over(1, 0, 0)}, "[x] partial(tp)", CHM_U8);
     CU_ASSERT_EQUAL(chm_traffic_price(&t).worst_bytes, 61 + 6 * 8);

@@ -171,28 +171,67 @@ static ChmTraffic price_of(World *w, const ChmTopology *topo, const char *from, 
     return t;
 }
 
+#define LONG 16384 /* elements of a message that is not short */
+
 /* The wire from member k of a ring to the next, where the ring lies on one of wires. */
 static void test_rings(void)
+{
+    World w;
+    world_init(&w, 1);
+    ChmTopology ring = grid(CHM_LEVEL_RING, 4, 1);
+    world_set(&w, "a=4", "x=5 y=16384"); /* blocks of 1 1 1 2, LONG */
+    ChmTraffic t = price_of(&w, &ring, "[x, y] partial(a)", "[x/a, y]", CHM_U8);
+    for (int32_t k = 0; k < 4; k++)
+        CU_ASSERT(t.wire_bytes[2 * k] == LONG * (k == 3 ? 3 : 4) && t.wire_bytes[2 * k + 1] == 0);
+    t = price_of(&w, &ring, "[x/a, y]", "[x, y]", CHM_U8);
+    for (int32_t k = 0; k < 4; k++)
+        CU_ASSERT(t.wire_bytes[2 * k] == LONG * (k == 2 ? 3 : 4) && t.wire_bytes[2 * k + 1] == 0);
+    t = price_of(&w, &ring, "[x, y] partial(a)", "[x, y]", CHM_U8); /* flattened: blocks of 1.25 */
+    for (int32_t k = 0; k < 4; k++)
+        CU_ASSERT(t.wire_bytes[2 * k] == LONG * 2 * 15 / 4 && t.wire_bytes[2 * k + 1] == 0);
+    CU_ASSERT_EQUAL(t.time_s, 7.5 * LONG);
+    world_fini(&w);
+}
+
+/* Straight from member to member, on a ring of wires the way that is shorter. */
+static void test_pairs(void)
 {
     World w;
     world_init(&w, 1);
     world_set(&w, "a=4", "x=5"); /* blocks 1 1 1 2 */
     ChmTopology ring = grid(CHM_LEVEL_RING, 4, 1);
     ChmTraffic t = price_of(&w, &ring, "[x] partial(a)", "[x/a]", CHM_U8);
-    for (int32_t k = 0; k < 4; k++)
-        CU_ASSERT(t.wire_bytes[2 * k] == (k == 3 ? 3 : 4) && t.wire_bytes[2 * k + 1] == 0);
+    CU_ASSERT_EQUAL(t.wire_bytes[0], 1 + 1 + 1); /* 0->1, 0->2, 3->1: the block of whom it goes to */
+    CU_ASSERT_EQUAL(t.wire_bytes[1], 2);         /* 0->3 */
     t = price_of(&w, &ring, "[x/a]", "[x]", CHM_U8);
-    for (int32_t k = 0; k < 4; k++)
-        CU_ASSERT(t.wire_bytes[2 * k] == (k == 2 ? 3 : 4) && t.wire_bytes[2 * k + 1] == 0);
-    t = price_of(&w, &ring, "[x] partial(a)", "[x]", CHM_U8);
-    CU_ASSERT(t.wire_bytes[0] == 8 && t.wire_bytes[4] == 7 && t.wire_bytes[6] == 7);
-    CU_ASSERT_EQUAL(t.time_s, 8);
-    /* 16 bits: each block to its owner, the way that is shorter; then round */
-    t = price_of(&w, &ring, "[x] partial(a)", "[x/a]", CHM_BF16);
-    CU_ASSERT_EQUAL(t.wire_bytes[0], 2 * (1 + 1 + 1)); /* 0->1, 0->2, 3->1 */
-    CU_ASSERT_EQUAL(t.wire_bytes[1], 2 * 2);           /* 0->3 */
+    CU_ASSERT_EQUAL(t.wire_bytes[0], 1 + 1 + 2); /* the block of whom it comes from */
+    CU_ASSERT_EQUAL(t.wire_bytes[1], 1);
     CU_ASSERT_EQUAL(t.messages, 12);
-    t = price_of(&w, &ring, "[x] partial(a)", "[x] at(a=1)", CHM_U8); /* 0->3->2->1 */
+    t = price_of(&w, &ring, "[x] partial(a)", "[x]", CHM_U8);
+    CU_ASSERT(t.wire_bytes[0] == 7 && t.wire_bytes[1] == 3);
+    CU_ASSERT_EQUAL(t.messages, 24);
+    /* 16 bits: each block to its owner, however long; then rounded */
+    world_set(&w, "a=4", "x=5 y=16384");
+    t = price_of(&w, &ring, "[x, y] partial(a)", "[x/a, y]", CHM_BF16);
+    CU_ASSERT_EQUAL(t.wire_bytes[0], LONG * 2 * (1 + 1 + 1));
+    CU_ASSERT_EQUAL(t.wire_bytes[1], LONG * 2 * 2);
+    CU_ASSERT_EQUAL(t.messages, 12);
+    /* and gathered around the ring where they are long */
+    t = price_of(&w, &ring, "[x, y] partial(a)", "[x, y]", CHM_BF16);
+    CU_ASSERT(t.wire_bytes[0] == LONG * 2 * 15 / 2 && t.wire_bytes[1] == LONG * 2 * 5 / 4);
+    world_set(&w, "a=4", "x=5");
+    t = price_of(&w, &ring, "[x] partial(a)", "[x]", CHM_BF16);
+    CU_ASSERT(t.wire_bytes[0] == 2 * 7 && t.wire_bytes[1] == 2 * 3);
+    world_fini(&w);
+}
+
+static void test_chains(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "a=4", "x=5"); /* blocks 1 1 1 2 */
+    ChmTopology ring = grid(CHM_LEVEL_RING, 4, 1);
+    ChmTraffic t = price_of(&w, &ring, "[x] partial(a)", "[x] at(a=1)", CHM_U8); /* 0->3->2->1 */
     CU_ASSERT(t.wire_bytes[0] == 0 && t.wire_bytes[1] == 5 && t.wire_bytes[3] == 0 && t.wire_bytes[5] == 5);
     t = price_of(&w, &ring, "[x] at(a=1)", "[x]", CHM_U8);
     CU_ASSERT(t.wire_bytes[0] == 0 && t.wire_bytes[2] == 5 && t.wire_bytes[4] == 5 && t.wire_bytes[6] == 5);
@@ -251,12 +290,17 @@ static void test_terms(void)
     topo.nlevels = 2; /* pairs: every other hop of the ring crosses the slower level */
     topo.level[0].group_ranks = 2;
     topo.level[1] = (ChmLevel){.bandwidth_bytes_per_s = 1, .latency_s = 20, .message_s = 200};
+    world_set(&w, "a=4", "x=16384");
     t = price_of(&w, &topo, "[x] partial(a)", "[x]", CHM_I32);
-    CU_ASSERT(t.step_wire_s == 48 && t.step_latency_s == 40 && t.step_message_s == 1200 && t.step_reduce_s == 6);
+    CU_ASSERT(t.step_wire_s == 6 * LONG && t.step_latency_s == 120 && t.step_message_s == 1200);
+    CU_ASSERT_EQUAL(t.step_reduce_s, 0.75 * LONG);
+    world_set(&w, "a=4", "x=8"); /* short: of three messages each way two cross it */
+    t = price_of(&w, &topo, "[x] partial(a)", "[x]", CHM_I32);
+    CU_ASSERT(t.step_wire_s == 32 && t.step_latency_s == 40 && t.step_message_s == 1000 && t.step_reduce_s == 6);
     ChmTraffic copy = traffic_on(&w, &topo);
     chm_traffic_copy(&copy, &t);
     chm_traffic_clear(&t);
-    CU_ASSERT(t.step_level == -1 && t.wire_bytes[8 + 2] == 0 && copy.wire_bytes[8 + 2] == 48);
+    CU_ASSERT(t.step_level == -1 && t.wire_bytes[8 + 2] == 0 && copy.wire_bytes[8 + 2] == 32);
     t = price_of(&w, &topo, "[x]", "[x/a]", CHM_I32);
     CU_ASSERT_EQUAL(t.time_s, 0);
     world_fini(&w);
@@ -505,6 +549,8 @@ int main(void)
         {"switches", test_switches},
         {"grids", test_grids},
         {"rings", test_rings},
+        {"short messages and 16-bit sums, straight", test_pairs},
+        {"chains", test_chains},
         {"wires agree with ranks", test_wires_agree_with_ranks},
         {"terms", test_terms},
         {"simulated", test_simulated},
