@@ -350,6 +350,7 @@ void chrt_destroy(ChrtCtx *ctx)
             chrt_task_free(ctx->tasks[i]);
         free(ctx->requests);
         free(ctx->posted);
+        free(ctx->statuses);
         if (!over && ctx->sum_wrap != MPI_OP_NULL)
             MPI_Op_free(&ctx->sum_wrap);
         if (!over && ctx->comm != MPI_COMM_NULL)

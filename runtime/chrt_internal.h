@@ -163,6 +163,7 @@ struct ChrtCtx {
     /* All messages under way, of all tasks; room for all that could be, since prepare. */
     MPI_Request *requests;
     ChrtPosted *posted;
+    MPI_Status *statuses;
     int32_t nrequests, max_requests;
 
     ChrtExtent *extents; /* of chrt_enter: room for the longest list so far */

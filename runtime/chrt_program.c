@@ -290,10 +290,25 @@ static void resolve(const ChrtTask *task, ChrtPlace *place)
     place->base = CHRT_SCRATCH;
 }
 
+/* Whether nothing but the end of the task waits for messages. Such are direct exchanges of what needs no packing. */
+static bool ends_at_once(const ChrtTask *task)
+{
+    for (int32_t i = 0; i < task->nactions; i++) {
+        const ChrtAction *a = &task->action[i];
+        for (int32_t k = 0; k < a->nnext && (a->verb == CHRT_SEND || a->verb == CHRT_RECV); k++) {
+            const ChrtAction *next = &task->action[task->next[a->next + k]];
+            if (next->verb != CHRT_JOIN || next->nnext > 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 ChrtStatus chrt_program_close(ChrtTask *task)
 {
     if (task->no_memory || !link_lanes(task) || !link_edges(task) || !place_regions(task))
         return chrt_fail(task->ctx, CHRT_ERR_MEMORY, "prepare %.64s: out of memory", task->steps[0].name);
+    task->ends_at_once = ends_at_once(task);
     for (int32_t i = 0; i < task->nactions; i++)
         resolve(task, &task->action[i].at);
     for (int32_t i = 0; i < task->nwalks; i++) {

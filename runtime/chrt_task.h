@@ -97,6 +97,7 @@ struct ChrtTask {
     int32_t *next;
     int64_t *region; /* bytes of each, then where it begins */
     bool no_memory;
+    bool ends_at_once; /* nothing begins when a message ends: all can be waited for together */
     unsigned char *scratch_memory, *scratch;
     int64_t scratch_bytes;
     ChrtLibrary *library; /* NULL: none for this task */

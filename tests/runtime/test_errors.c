@@ -19,7 +19,7 @@
  */
 
 static struct {
-    bool allreduce, irecv, isend, waitany, split, reduce_scatter;
+    bool allreduce, irecv, isend, waitany, waitall, waitall_at_all, split, reduce_scatter;
 } armed;
 
 int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -52,6 +52,15 @@ int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
 {
     int rc = PMPI_Waitany(n, requests, index, status);
     return armed.waitany ? MPI_ERR_TRUNCATE : rc;
+}
+
+/* One message fails, or the call itself. */
+int MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
+{
+    int rc = PMPI_Waitall(n, requests, statuses);
+    for (int i = 0; i < n && armed.waitall; i++)
+        statuses[i].MPI_ERROR = i < n - 1 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    return armed.waitall ? MPI_ERR_IN_STATUS : armed.waitall_at_all ? MPI_ERR_REQUEST : rc;
 }
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm *group)
@@ -320,12 +329,28 @@ static void broken_by(bool *arm, const ChrtStep *step, const ChrtCut *cut, const
     chrt_destroy(rt);
 }
 
+/* A direct exchange by itself is waited for at once. */
+static void broken_at_once(bool *arm, const char *text)
+{
+    ChrtCtx *rt = make();
+    ChrtTask *task = prepared(rt, &gather, 1, NULL);
+    demand("at once", chrt_run(task, in, out), CHRT_OK, "", "");
+    *arm = true;
+    ChrtStatus st = chrt_run(task, in, out);
+    *arm = false;
+    demand(text, st, CHRT_ERR_MPI, chrt_error_message(rt), text);
+    demand(text, chrt_run(task, in, out), CHRT_ERR_MPI, chrt_error_message(rt), "an earlier op failed: ");
+    chrt_destroy(rt);
+}
+
 static void test_injected(void)
 {
     broken_by(&armed.irecv, &reduce_scatter, NULL, "irecv");
     broken_by(&armed.isend, &reduce_scatter, &(ChrtCut){0, 2}, "isend");
     broken_by(&armed.waitany, &gather, NULL, "waitany");
     broken_by(&armed.waitany, &gather_b, &(ChrtCut){0, 3}, "waitany");
+    broken_at_once(&armed.waitall, "exchange %7: ");
+    broken_at_once(&armed.waitall_at_all, "progress");
 
     ChrtCtx *rt = make();
     ChrtTask *task = prepared(rt, &shift, 1, NULL);
