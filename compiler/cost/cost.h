@@ -81,6 +81,8 @@ typedef struct ChmTraffic {
     int64_t step_ring_bytes; /* a message of a ring; 0 where there is none, or the sums of it go straight in any case */
     int64_t step_summed_bytes; /* by the worst rank; 0 where sums are free */
     int32_t step_level;        /* the highest that a message crosses, or -1 */
+    bool step_at_once;         /* all messages of a round leave together */
+    double step_away_s;        /* the latency of the message that goes furthest, over all its hops */
     /* The four terms of its time, and their sum. */
     double step_wire_s, step_latency_s, step_message_s, step_reduce_s;
     /* What a late end counts for, at most in chunks, and as a tie-break; set_late_end in traffic.c. */

@@ -183,6 +183,7 @@ static void traffic_reduce_scatter(const Change *c)
     }
     bool straight = sums_in_pairs(c) || goes_straight(c, c->from);
     count_messages(c, g - 1, straight ? 1 : g - 1);
+    c->t->step_at_once = straight;
     count_summed(c, 1);
     if (c->t->wires && straight)
         send_pairs(c, &c->attrs->over, c->to, true);
@@ -199,6 +200,7 @@ static void traffic_all_gather(const Change *c)
     }
     bool straight = goes_straight(c, c->to);
     count_messages(c, g - 1, straight ? 1 : g - 1);
+    c->t->step_at_once = straight;
     if (c->t->wires && straight)
         send_pairs(c, &c->attrs->over, c->from, false);
     else if (c->t->wires)
@@ -238,6 +240,7 @@ static void traffic_all_reduce(const Change *c)
     bool swap = g == 2 && straight;
     int64_t rounds = (sums_straight ? 1 : g - 1) + (straight ? 1 : g - 1);
     count_messages(c, swap ? 1 : chm_sat_mul(2, g - 1), swap ? 1 : rounds);
+    c->t->step_at_once = straight;
     count_summed(c, swap ? 1 : 2);
     if (c->t->wires && swap)
         send_swap(c);
@@ -276,6 +279,7 @@ static void traffic_shift(const Change *c)
             chm_wires_send(c->t, r, r + hop, bytes_of(c, c->from, r), 1);
     }
     c->t->step_rounds = c->t->step_most_sends = 1;
+    c->t->step_at_once = true;
 }
 
 /* A chain of the ranks along an axis, 'all' being the layout at the end where all of them have the value: away from
@@ -407,8 +411,9 @@ static void clear_step(ChmTraffic *t)
     t->step_worst_bytes = t->step_total_sent = t->step_messages = t->step_rounds = 0;
     t->step_most_sends = t->step_summed_bytes = t->step_ring_bytes = 0;
     t->step_level = -1;
-    t->step_wire_s = t->step_latency_s = t->step_turns_s = t->step_tie_s = t->step_message_s = t->step_reduce_s =
-        t->step_time_s = 0;
+    t->step_at_once = false;
+    t->step_wire_s = t->step_latency_s = t->step_away_s = t->step_turns_s = t->step_tie_s = t->step_message_s =
+        t->step_reduce_s = t->step_time_s = 0;
 }
 
 void chm_traffic_clear(ChmTraffic *t)
@@ -483,6 +488,17 @@ static void set_late_end(ChmTraffic *t, ChmOpcode code)
     t->step_tie_s = t->step_turns_s < most_s ? t->step_turns_s : most_s;
 }
 
+/* Messages of a ring or chain wait for one another, each for a latency of the highest level that one crosses. Of those
+ * that leave at once the nearest begin to use the wires after one latency, and on a grid the furthest need one for each
+ * hop: by then the wires may still be busy with others. */
+static void set_latency(ChmTraffic *t)
+{
+    double each_s = t->topo->level[t->step_level].latency_s, rounds = (double)t->step_rounds;
+    if (t->step_at_once && rounds > 0 && each_s < t->step_away_s - t->step_wire_s / rounds)
+        each_s = t->step_away_s - t->step_wire_s / rounds;
+    t->step_latency_s = each_s * rounds;
+}
+
 void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, const ChmLayout *from,
                          const ChmStep *step)
 {
@@ -493,14 +509,16 @@ void chm_traffic_measure(ChmTraffic *t, const ChmShape *shape, ChmDtype dtype, c
         t->step_worst_bytes = chm_max64(t->step_worst_bytes, chm_max64(t->step_sent[r], t->step_received[r]));
         t->step_total_sent = chm_sat_add(t->step_total_sent, t->step_sent[r]);
     }
-    if (chm_is_exchange(step->code) || step->code == CHM_OP_ALL_TO_ALL)
+    if (chm_is_exchange(step->code) || step->code == CHM_OP_ALL_TO_ALL) {
         t->step_rounds = t->step_most_sends > 0; /* all at once, of any length */
+        t->step_at_once = true;
+    }
     if (t->wires)
         time_on_wires(t);
     else
         time_on_switch(t);
     if (t->step_level >= 0) {
-        t->step_latency_s = t->topo->level[t->step_level].latency_s * (double)t->step_rounds;
+        set_latency(t);
         set_late_end(t, step->code);
     }
     if (t->step_summed_bytes > 0)

@@ -94,28 +94,32 @@ static int32_t steps_along(const ChmLevel *l, int32_t size, int32_t a, int32_t b
     return up <= size - up ? up : up - size;
 }
 
-static void load_grid(ChmTraffic *t, int32_t level, int32_t from, int32_t to, int64_t bytes)
+/* Returns the number of wires on the way. */
+static int32_t load_grid(ChmTraffic *t, int32_t level, int32_t from, int32_t to, int64_t bytes)
 {
     const ChmLevel *l = &t->topo->level[level];
     const ChmWires *w = t->wires;
     const int32_t *unit_at = w->unit_at[level] + (int64_t)w->group[level][from] * w->units[level];
     int32_t at = w->place[level][w->unit[level][from]], target = w->place[level][w->unit[level][to]], stride = 1;
+    int32_t hops = 0;
     for (int32_t d = l->grid_dims - 1; d >= 0; stride *= l->grid[d--]) {
         int32_t size = l->grid[d], coord = at / stride % size;
         int32_t steps = steps_along(l, size, coord, target / stride % size);
-        for (; steps != 0; steps += steps > 0 ? -1 : 1) {
+        for (; steps != 0; steps += steps > 0 ? -1 : 1, hops++) {
             load(t, w->first[level] + 2 * (unit_at[at] * l->grid_dims + d) + (steps < 0), bytes);
             int32_t next = (coord + (steps > 0 ? 1 : size - 1)) % size;
             at += (next - coord) * stride;
             coord = next;
         }
     }
+    return hops;
 }
 
 void chm_wires_send(ChmTraffic *t, int32_t from, int32_t to, int64_t bytes, int64_t messages)
 {
     const ChmWires *w = t->wires;
     int32_t level = 0;
+    int32_t hops = 1;
     if (from == to)
         return;
     while (w->group[level][from] != w->group[level][to])
@@ -124,9 +128,11 @@ void chm_wires_send(ChmTraffic *t, int32_t from, int32_t to, int64_t bytes, int6
     t->step_level = level > t->step_level ? level : t->step_level;
     t->step_rank_s[from] += l->message_s * (double)messages;
     if (chm_is_grid(l))
-        load_grid(t, level, from, to, bytes);
+        hops = load_grid(t, level, from, to, bytes);
     load_side(t, chm_is_grid(l) ? level - 1 : level, from, 0, bytes);
     load_side(t, chm_is_grid(l) ? level - 1 : level, to, 1, bytes);
+    double away_s = hops * l->latency_s;
+    t->step_away_s = away_s > t->step_away_s ? away_s : t->step_away_s;
 }
 
 /* ---- bandwidth into a unit */

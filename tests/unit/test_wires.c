@@ -240,6 +240,32 @@ static void test_chains(void)
     world_fini(&w);
 }
 
+/* On a grid the furthest message needs a latency for each hop; what the wires carry meanwhile is not waited for twice.
+ */
+static void test_hops(void)
+{
+    World w;
+    world_init(&w, 1);
+    world_set(&w, "a=4", "x=4");
+    ChmTopology line = grid(CHM_LEVEL_MESH, 1, 4);
+    line.level[0].latency_s = 100;
+    ChmTraffic t = price_of(&w, &line, "[x] at(a=0)", "[x] at(a=3)", CHM_U8); /* three hops, 4 s on each wire */
+    CU_ASSERT(t.step_away_s == 300 && t.step_wire_s == 4 && t.step_latency_s == 300 - 4);
+    t = price_of(&w, &line, "[x] at(a=0)", "[x] at(a=1)", CHM_U8);
+    CU_ASSERT(t.step_away_s == 100 && t.step_latency_s == 100);
+    t = price_of(&w, &line, "[x/a]", "[x]", CHM_U8); /* short: pairs, of which 0 and 3 are the furthest */
+    CU_ASSERT(t.step_wire_s == 4 && t.step_latency_s == 300 - 4);
+    t = price_of(&w, &line, "[x] partial(a)", "[x]", CHM_U8); /* two rounds of that */
+    CU_ASSERT(t.step_wire_s == 8 && t.step_latency_s == 2 * (300 - 4));
+    line.level[0].latency_s = 1; /* all wires are busy for longer than the furthest is on its way */
+    t = price_of(&w, &line, "[x/a]", "[x]", CHM_U8);
+    CU_ASSERT(t.step_wire_s == 4 && t.step_latency_s == 1);
+    world_set(&w, "a=4", "x=65536");
+    t = price_of(&w, &line, "[x/a]", "[x]", CHM_U8); /* around the ring */
+    CU_ASSERT(t.step_latency_s == 3);
+    world_fini(&w);
+}
+
 /* On one switch, wires or none, the price is that of the worst rank. */
 static void test_wires_agree_with_ranks(void)
 {
@@ -551,6 +577,7 @@ int main(void)
         {"rings", test_rings},
         {"short messages and 16-bit sums, straight", test_pairs},
         {"chains", test_chains},
+        {"hops", test_hops},
         {"wires agree with ranks", test_wires_agree_with_ranks},
         {"terms", test_terms},
         {"simulated", test_simulated},
