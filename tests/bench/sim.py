@@ -112,6 +112,8 @@ class Bench:
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
         self.runtime = self.build_runtime()
+        listed = self.must([chimerac, "--list-passes"])
+        self.passes = re.search(r"^-O3 (\S+)", listed, re.M).group(1).split(",")
 
     def call(self, command, **more):
         done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, **more)
@@ -207,7 +209,23 @@ class Bench:
                 cell[key][form] = times[1]
                 if form == "ours":
                     cell[key]["written"] = times[0]
+        if cell["plan"] in MULTI:  # their tensors are independent of one another
+            self.run_apart(cell, base, machine, platform)
         return cell
+
+
+    def run_apart(self, cell, base, machine, platform):
+        """What starting early gains: the figures of -O3 without the pass 'schedule'."""
+        source = f"{base}-apart.c"
+        passes = f"--passes={','.join(p for p in self.passes if p != 'schedule')}"
+        self.compile(f"{base}.plan", passes, machine, "c", source)
+        facts = json.loads(self.compile(f"{base}.plan", passes, machine, "json", "-"))
+        cell["predicted_s"]["apart"] = facts["traffic"]["optimized"]["time_s"]
+        times, error = self.simulate(source, platform, cell["ranks"], False)
+        if error:
+            cell["errors"].append(f"apart: {error}")
+        else:
+            cell["own_s"]["apart"] = times[1]
 
 
 # ---- what is run
@@ -341,6 +359,24 @@ def table(cells):
         yield "| " + " | ".join(row) + " |"
 
 
+def early_table(cells):
+    """Markdown, one row a plan and machine; empty where no plan has tensors that are independent."""
+    some = [c for c in cells if "apart" in c["own_s"]]
+    sizes = [size for size in SIZES if any(c["size"] == size for c in some)]
+    if not some:
+        return
+    yield from ("", "### What starting early gains", "")
+    yield "| plan | machine | " + " | ".join(f"{size}: without, with | gain, predicted" for size in sizes) + " |"
+    yield "|---|---|" + "---|---|" * len(sizes)
+    for plan, machine in dict.fromkeys((c["plan"], c["machine"]) for c in some):
+        row = [plan, machine]
+        for c in (c for size in sizes for c in some if (c["plan"], c["machine"], c["size"]) == (plan, machine, size)):
+            own, predicted = c["own_s"], c["predicted_s"]
+            row.append(f"{time_text(own['apart'])}, {time_text(own['ours'])}")
+            row.append(f"{own['apart'] / own['ours']:.2f}, {predicted['apart'] / predicted['ours']:.2f}" if " = start " in c["ours"] else "kept")
+        yield "| " + " | ".join(row) + " |"
+
+
 def report(cells):
     yield "### Verdict"
     yield ""
@@ -350,6 +386,7 @@ def report(cells):
         if some:
             yield from ("", f"### {size}", "")
             yield from table(some)
+    yield from early_table(cells)
 
 
 def main():
