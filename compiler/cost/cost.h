@@ -143,14 +143,27 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  *   a wire    what it carries of one chunk, and the latency of the ops that load it
  *   a rank    what it sums of one chunk, and its messages
  * With w(o), l(o), m(o), r(o) the four terms of an op's time and w(o,x) the time of wire x, M chunks take
- *   sum of (w+r)/M + l + m  +  (M-1) * max(max over x of (sum of w(o,x)/M) + max of l(o) where o loads x, sum of r/M +
- * m) which for M = 1 is the time of the plain sequence. Ops that share a wire wait for their latencies together. */
+ *
+ *   sum of (w+r)/M + l + m
+ *     + (M-1) * max(max over x of (sum of w(o,x)/M) + max of l(o) where o loads x,  sum of r/M + m)
+ *
+ * which for M = 1 is the time of the plain sequence. Ops that share a wire wait for their latencies together; of an op
+ * whose short messages go one way, only floor((M-1)/2) of M-1 chunks wait for it. */
+
+#define CHM_EAGER_BYTES (64 * 1024) /* messages below are sent without an answer: SMPI, and Open MPI over TCP */
+
+typedef struct ChmPace { /* of one wire: time over the ops that load it, and the greatest latency of them */
+    double wire_s, latency_s;
+    double one_way_s; /* of those whose messages go one way */
+} ChmPace;
+
 typedef struct ChmPipeline {
     int32_t wires;
     double wire_s, latency_s, message_s, reduce_s; /* sums over the ops */
     double late_s, tie_s;                          /* more latency, in chunks and as a whole */
     int64_t ring_bytes;                            /* the shortest message of a ring as a whole; INT64_MAX: none */
-    double *each_wire_s, *each_latency_s;          /* by wire: of the ops that load it the sum, and the greatest */
+    int64_t one_way_bytes;                         /* the longest message that goes one way, as a whole */
+    ChmPace *each;                                 /* by wire */
 } ChmPipeline;
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t); /* sized by t's wires */
 void chm_pipeline_clear(ChmPipeline *p);

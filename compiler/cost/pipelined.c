@@ -16,20 +16,29 @@ double chm_step_on_wire(const ChmTraffic *t, int32_t level, int32_t wire)
 
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t)
 {
-    *p = (ChmPipeline){.wires = chm_traffic_wires(t)};
-    p->ring_bytes = INT64_MAX;
-    p->each_wire_s = CHM_NEW_ARRAY(arena, double, p->wires);
-    p->each_latency_s = CHM_NEW_ARRAY(arena, double, p->wires);
+    *p = (ChmPipeline){.wires = chm_traffic_wires(t), .ring_bytes = INT64_MAX};
+    p->each = CHM_NEW_ARRAY(arena, ChmPace, p->wires);
 }
 
 void chm_pipeline_clear(ChmPipeline *p)
 {
-    ChmPipeline storage = *p;
-    *p = (ChmPipeline){
-        .wires = storage.wires, .each_wire_s = storage.each_wire_s, .each_latency_s = storage.each_latency_s};
-    p->ring_bytes = INT64_MAX;
+    *p = (ChmPipeline){.wires = p->wires, .each = p->each, .ring_bytes = INT64_MAX};
     for (int32_t i = 0; i < p->wires; i++)
-        p->each_wire_s[i] = p->each_latency_s[i] = 0;
+        p->each[i] = (ChmPace){0};
+}
+
+/* No rank both sends and receives. */
+static bool goes_one_way(const ChmTraffic *t)
+{
+    int32_t r = 0;
+    while (r < t->ranks && !(t->step_sent[r] > 0 && t->step_received[r] > 0))
+        r++;
+    return r == t->ranks;
+}
+
+static void keep_greater(double *most, double x)
+{
+    *most = x > *most ? x : *most;
 }
 
 void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
@@ -44,23 +53,39 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
         p->ring_bytes = chm_min64(p->ring_bytes, t->step_ring_bytes);
     p->message_s += t->step_message_s;
     p->reduce_s += times * t->step_reduce_s;
+    bool one_way = goes_one_way(t);
+    if (one_way && t->step_most_sends > 0)
+        p->one_way_bytes = chm_max64(p->one_way_bytes, chm_sat_mul(times, t->step_worst_bytes / t->step_most_sends));
     int32_t level = 0;
     for (int32_t i = 0; i < p->wires; i++) {
         while (t->wires && i >= t->wires->first[level + 1])
             level++;
         double busy_s = chm_step_on_wire(t, level, i);
-        p->each_wire_s[i] += times * busy_s;
-        if (busy_s > 0 && p->each_latency_s[i] < t->step_latency_s + late_s)
-            p->each_latency_s[i] = t->step_latency_s + late_s;
+        ChmPace *pace = &p->each[i];
+        pace->wire_s += times * busy_s;
+        if (busy_s > 0)
+            keep_greater(one_way ? &pace->one_way_s : &pace->latency_s, t->step_latency_s + late_s);
     }
+}
+
+/* Short messages that go one way are sent without an answer, so that a chunk waits not for the one before it but, since
+ * there are two buffers, for the one before that: of m - 1 chunks half, rounded down, wait for a latency. */
+static double one_way_part(const ChmPipeline *p, int32_t chunks)
+{
+    int32_t waiting = (chunks - 1) / 2;
+    if (chunks == 1 || p->one_way_bytes / chunks >= CHM_EAGER_BYTES)
+        return 1;
+    return (double)waiting / (chunks - 1);
 }
 
 double chm_pipeline_time(const ChmPipeline *p, int32_t chunks)
 {
-    double m = chunks, pace_s = p->reduce_s / m + p->message_s;
+    double m = chunks, pace_s = p->reduce_s / m + p->message_s, part = one_way_part(p, chunks);
     for (int32_t i = 0; i < p->wires; i++) {
-        double wire_s = p->each_wire_s[i] / m + p->each_latency_s[i];
-        pace_s = wire_s > pace_s ? wire_s : pace_s;
+        const ChmPace *each = &p->each[i];
+        double latency_s = part * each->one_way_s;
+        keep_greater(&latency_s, each->latency_s);
+        keep_greater(&pace_s, each->wire_s / m + latency_s);
     }
     double late_s = chunks > 1 ? p->late_s : p->tie_s;
     return (p->wire_s + p->reduce_s) / m + p->latency_s + late_s + p->message_s + (m - 1) * pace_s;

@@ -478,7 +478,7 @@ const ChmPipeline *chm_pricer_load(ChmPricer *p, const ChmShape *shape, ChmDtype
     fold_chain(p, shape, from, steps, n, &x);
     ChmTraffic *t = &x.machine->traffic;
     ChmPipeline *load = &x.machine->load;
-    if (load->each_wire_s)
+    if (load->each)
         chm_pipeline_clear(load);
     else
         chm_pipeline_init(load, p->arena, t);
