@@ -111,13 +111,13 @@ static bool sums_in_pairs(const Change *c)
  * member instead of around a ring. */
 static bool goes_straight(const Change *c, const ChmLayout *whole)
 {
-    int64_t most = 0;
+    int64_t elems = 0;
     for (int32_t r = 0; r < c->t->ranks; r++)
         if (chm_layout_present(c->from, r))
-            most = chm_max64(most, bytes_of(c, whole, r));
-    most /= chm_mesh_extent(c->mesh, &c->attrs->over);
-    c->t->step_ring_bytes = most > CHM_SHORT_BYTES ? most : 0;
-    return most <= CHM_SHORT_BYTES;
+            elems = chm_max64(elems, chm_local_elems(c->shape, whole, r));
+    int64_t bytes = elems / chm_mesh_extent(c->mesh, &c->attrs->over) * c->elem_bytes; /* as the runtime decides */
+    c->t->step_ring_bytes = bytes > CHM_SHORT_BYTES ? bytes : 0;
+    return bytes <= CHM_SHORT_BYTES;
 }
 
 /* A piece is what the sender's box has outside the receiver's range in the second dim taken off: rest * range. */
