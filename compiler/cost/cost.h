@@ -147,8 +147,9 @@ int chm_price_compare(const ChmPrice *a, const ChmPrice *b);
  *   sum of (w+r)/M + l + m
  *     + (M-1) * max(max over x of (sum of w(o,x)/M) + max of l(o) where o loads x,  sum of r/M + m)
  *
- * which for M = 1 is the time of the plain sequence. Ops that share a wire wait for their latencies together; of an op
- * whose short messages go one way, only floor((M-1)/2) of M-1 chunks wait for it. */
+ * which for M = 1 is the time of the plain sequence. Ops that share a wire wait for their latencies together. Of an op
+ * whose short messages go one way only floor((M-1)/2) of M-1 chunks wait for it; but where that is the first op, the
+ * first chunk takes w/M longer. */
 
 #define CHM_EAGER_BYTES (64 * 1024) /* messages below are sent without an answer: SMPI, and Open MPI over TCP */
 
@@ -163,7 +164,9 @@ typedef struct ChmPipeline {
     double late_s, tie_s;                          /* more latency, in chunks and as a whole */
     int64_t ring_bytes;                            /* the shortest message of a ring as a whole; INT64_MAX: none */
     int64_t one_way_bytes;                         /* the longest message that goes one way, as a whole */
-    ChmPace *each;                                 /* by wire */
+    double first_one_way_s;                        /* on wires, of the first op, if its messages do */
+    int32_t ops;
+    ChmPace *each; /* by wire */
 } ChmPipeline;
 void chm_pipeline_init(ChmPipeline *p, ChmArena *arena, const ChmTraffic *t); /* sized by t's wires */
 void chm_pipeline_clear(ChmPipeline *p);

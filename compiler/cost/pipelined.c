@@ -54,6 +54,8 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
     p->message_s += t->step_message_s;
     p->reduce_s += times * t->step_reduce_s;
     bool one_way = goes_one_way(t);
+    if (p->ops++ == 0 && one_way)
+        p->first_one_way_s = times * t->step_wire_s;
     if (one_way && t->step_most_sends > 0)
         p->one_way_bytes = chm_max64(p->one_way_bytes, chm_sat_mul(times, t->step_worst_bytes / t->step_most_sends));
     int32_t level = 0;
@@ -69,18 +71,18 @@ void chm_pipeline_add(ChmPipeline *p, const ChmTraffic *t, int32_t times)
 }
 
 /* Short messages that go one way are sent without an answer, so that a chunk waits not for the one before it but, since
- * there are two buffers, for the one before that: of m - 1 chunks half, rounded down, wait for a latency. */
-static double one_way_part(const ChmPipeline *p, int32_t chunks)
+ * there are two buffers, for the one before that: of m - 1 chunks half, rounded down, wait for a latency. Of the first
+ * op of a chain two chunks so leave at once, and the first shares the wire with the second. */
+static double one_way_part(bool eager, int32_t chunks)
 {
     int32_t waiting = (chunks - 1) / 2;
-    if (chunks == 1 || p->one_way_bytes / chunks >= CHM_EAGER_BYTES)
-        return 1;
-    return (double)waiting / (chunks - 1);
+    return eager ? (double)waiting / (chunks - 1) : 1;
 }
 
 double chm_pipeline_time(const ChmPipeline *p, int32_t chunks)
 {
-    double m = chunks, pace_s = p->reduce_s / m + p->message_s, part = one_way_part(p, chunks);
+    bool eager = chunks > 1 && p->one_way_bytes / chunks < CHM_EAGER_BYTES;
+    double m = chunks, pace_s = p->reduce_s / m + p->message_s, part = one_way_part(eager, chunks);
     for (int32_t i = 0; i < p->wires; i++) {
         const ChmPace *each = &p->each[i];
         double latency_s = part * each->one_way_s;
@@ -88,6 +90,7 @@ double chm_pipeline_time(const ChmPipeline *p, int32_t chunks)
         keep_greater(&pace_s, each->wire_s / m + latency_s);
     }
     double late_s = chunks > 1 ? p->late_s : p->tie_s;
+    late_s += eager ? p->first_one_way_s / m : 0;
     return (p->wire_s + p->reduce_s) / m + p->latency_s + late_s + p->message_s + (m - 1) * pace_s;
 }
 
