@@ -37,7 +37,8 @@ static uint64_t hash_of(const void *key, size_t n)
         h = mix(h, word);
     }
     word = 0;
-    memcpy(&word, p, n);
+    if (n > 0) /* an empty key may be NULL */
+        memcpy(&word, p, n);
     return mix(h, word);
 }
 
