@@ -53,8 +53,25 @@ typedef struct Mover {
     void *user;
 } Mover;
 
+/* Slices, which come axis by axis, do in any case. */
+static bool takes_whole_axes(const ChmMesh *mesh, ChmOpcode code, const ChmAttrs *attrs)
+{
+    ChmAxes set = chm_op_has(code, 'X') ? CHM_AXIS(attrs->axis) : chm_seq_set(&attrs->over);
+    for (int32_t x = 0, n; x < mesh->naxes && !chm_is_local(code); x += n) {
+        n = chm_mesh_parts(mesh, x);
+        ChmAxes parts = 0;
+        for (int32_t i = x; i < x + n; i++)
+            parts |= CHM_AXIS(i);
+        if ((set & parts) && (set & parts) != parts)
+            return false;
+    }
+    return true;
+}
+
 static void offer(const Mover *m, ChmOpcode code, const ChmAttrs *attrs)
 {
+    if (m->s->whole_axes && !takes_whole_axes(m->at->mesh, code, attrs))
+        return;
     const ChmLayout *to = chm_infer_layout(m->s->ctx, code, attrs, m->s->shape, m->at, NULL, NULL);
     if (to)
         m->visit(m->user, &(ChmStep){code, *attrs, to});

@@ -18,6 +18,7 @@ typedef struct RouteSpace {
     const ChmLayout *from, *to;
     ChmAxes moving;
     int32_t fixed[CHM_MAX_DIMS]; /* length of the common prefix of each dim's split */
+    bool whole_axes;             /* only ops that take all parts of an axis (ir/parts.h), or none */
 } RouteSpace;
 
 /* False when more axes take part than CHM_ROUTE_MAX_MOVING, so that some replicated ones were left out. */

@@ -34,14 +34,28 @@ ChmRouter *chm_router_new(ChmArena *arena, ChmCtx *ctx, const ChmTopology *topol
     return r;
 }
 
+/* Something to begin with: of the ways by plain ops over whole axes, which few moves find where those over all their
+ * parts and exchanges may be too many, the quickest. */
+static ChmSteps first_way(const RouteAsk *ask)
+{
+    ChmSteps steps = {0};
+    RouteAsk plain = *ask;
+    RouteSpace whole = *ask->space;
+    whole.whole_axes = true;
+    plain.space = &whole;
+    plain.exchanges = false;
+    chm_arrow_baseline(whole.ctx, ask->arena, whole.shape, whole.from, whole.to, &steps);
+    (void)route_search(&plain, 1.0, &steps);
+    return steps;
+}
+
 static void find(ChmRouter *r, const ChmTopology *topology, const RouteSpace *space, ChmDtype dtype, bool exchanges,
                  ChmRoute *route)
 {
-    ChmSteps steps = {0};
     ChmArena *scratch = &r->ctx->scratch;
-    chm_arrow_baseline(space->ctx, scratch, space->shape, space->from, space->to, &steps);
     ChmPricer *pricer = chm_pricer_new(scratch, topology, space->from->mesh);
     RouteAsk ask = {scratch, route_memory_new(scratch), pricer, topology, space, dtype, exchanges};
+    ChmSteps steps = first_way(&ask);
     /* First in an order that hurries to the target: a good way known soon makes the exact search short. */
     (void)route_search(&ask, 5.0, &steps);
     route->exact = route_search(&ask, 1.0, &steps);
@@ -239,14 +253,13 @@ static void look_wide(ChmRouter *r, const Place *place, ChmDtype dtype, int32_t 
 {
     ChmArena *scratch = &r->ctx->scratch;
     const RouteSpace *space = place->space;
-    ChmSteps baseline = {0};
     RouteWays found = {0};
     ChmCutter cutter;
     ChmPricer *pricer = chm_pricer_new(scratch, place->machine, space->from->mesh);
     RouteAsk ask = {scratch, route_memory_new(scratch), pricer, place->machine, space, dtype, true};
     size_t bytes = sizeof(int64_t) * (size_t)space->from->mesh->ranks;
-    chm_arrow_baseline(r->ctx, scratch, space->shape, space->from, space->to, &baseline);
-    route_search_wide(&ask, &baseline, &found);
+    ChmSteps first = first_way(&ask);
+    route_search_wide(&ask, &first, &found);
     chm_cutter_init(&cutter, pricer, chunks);
     for (int32_t i = 0; i < found.len; i++) {
         const ChmSteps *steps = &found.at[i];
