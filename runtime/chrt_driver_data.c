@@ -200,7 +200,7 @@ static Terms find_terms(const ChrtDriverData *data, const ChrtType *in, const Ch
 {
     Terms t = {.mesh = data->driver->mesh, .terms = 1, .rank = data->rank};
     t.contributions = partial_axes(t.mesh, in, t.partial);
-    ChrtAxes kept;
+    ChrtAxes kept = {0}; /* looked through as a whole below */
     partial_axes(t.mesh, out, kept);
     int32_t n = 0;
     for (const uint8_t *a = t.partial; *a; a++)
